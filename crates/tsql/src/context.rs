@@ -14,7 +14,7 @@ use engine::types::{Collation, Value};
 use crate::grant::{Account, Grant};
 use crate::modules::TableVariableShape;
 use crate::scalar::compare::GroupKey;
-use crate::state::{SessionState, TableLender};
+use crate::state::{CursorReading, SessionState, TableLender};
 
 /// A table variable: its rows live in memory and are no part of any transaction, as SQL Server's outlive a rollback.
 #[derive(Debug, Default)]
@@ -124,6 +124,8 @@ pub struct Context<'s> {
     parameters: RefCell<Vec<Rc<Vec<Value>>>>,
     account: OnceCell<Rc<Account>>,
     kept: OnceCell<Box<Kept>>,
+    /// Where the cursor is that the statement reads for.
+    cursor: Option<Rc<CursorReading>>,
 }
 
 /// What is kept for a statement by whose it is: nothing of most, so it is made when it is first asked for.
@@ -146,7 +148,18 @@ impl<'s> Context<'s> {
             parameters: RefCell::default(),
             account: OnceCell::new(),
             kept: OnceCell::new(),
+            cursor: None,
         }
+    }
+
+    /// The same for a statement that reads for a cursor.
+    pub(crate) fn at_cursor(self, cursor: Option<Rc<CursorReading>>) -> Context<'s> {
+        Context { cursor, ..self }
+    }
+
+    /// Where the cursor is that the statement reads for.
+    pub(crate) fn cursor(&self) -> Option<&CursorReading> {
+        self.cursor.as_deref()
     }
 
     /// Values kept for the statement.

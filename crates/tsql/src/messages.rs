@@ -4,10 +4,12 @@
 //! (sql-docs). The engine's own errors are in `engine::error`, syntax errors in [`syntax::error`].
 
 mod clr;
+mod cursors;
 mod large_objects;
 mod temporal;
 
 pub(crate) use clr::*;
+pub(crate) use cursors::*;
 pub(crate) use large_objects::*;
 pub(crate) use temporal::*;
 
@@ -817,8 +819,6 @@ engine::messages! { pub(crate) fn;
     no_such_index(name: &str) = 2727, 11, 1, "Cannot find index '{name}'.";
     /// 4917: ALTER TABLE CHECK CONSTRAINT of a constraint that does not exist.
     no_such_constraint(name: &str) = 4917, 16, 0, "Constraint '{name}' does not exist.";
-    /// 16911: FETCH of another row than the next one.
-    forward_only_cursor(direction: &str) = 16911, 16, 1, "fetch: The fetch type {direction} cannot be used with forward only cursors.";
     /// 2583: a DBCC with arguments missing.
     dbcc_argument_count() = 2583, 16, 3, "An incorrect number of parameters was given to the DBCC statement.";
     /// 8003: a call with more than 2100 parameters.

@@ -48,6 +48,13 @@ pub struct IndexEntry<'e> {
     carried: &'e [u8],
 }
 
+impl IndexEntry<'_> {
+    /// The encoded key: what tells the entry from all others, in the order of the index.
+    pub fn key(&self) -> &[u8] {
+        self.key
+    }
+}
+
 impl Table {
     /// Scans the entries that a nonclustered index (by its place in the definition) has in a range of keys, for a reader of this mode.
     ///

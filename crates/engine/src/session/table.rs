@@ -497,6 +497,21 @@ impl Table {
         self.fetch_declared(locks, mode, locator, row)
     }
 
+    /// The locator that a row with these values has: its key in a unique clustered index. `None` for rows that are not found by their values
+    /// alone.
+    ///
+    /// # Errors
+    /// 1946 when the key is too long.
+    pub fn locator_by_values(&self, values: &[Value]) -> Result<Option<RowLocator>> {
+        match self.definition().clustered() {
+            Some(index) if index.unique => {
+                let key = self.key_of(index, values, &[])?;
+                Ok(Some(RowLocator::Key(key.into())))
+            }
+            Some(_) | None => Ok(None),
+        }
+    }
+
     /// Where a row is stored at this moment; `None` when it is not there. Of a row that has moved it is where the row is known by.
     ///
     /// # Errors

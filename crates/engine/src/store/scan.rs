@@ -134,6 +134,8 @@ pub struct HeapScan<'s> {
     only_locators: bool,
     /// Pages that are not in it are left out.
     sample: Option<PageSample>,
+    /// From the last page to the first.
+    is_backward: bool,
     copy: Box<[u8; PAGE_BYTES]>,
 }
 
@@ -171,8 +173,37 @@ impl<'s> HeapScan<'s> {
             only: None,
             only_locators: false,
             sample: None,
+            is_backward: false,
             copy: Box::new([0; PAGE_BYTES]),
         })
+    }
+
+    /// From now on the pages come from the last one to the first. Their rows come in the order of their slots still.
+    pub fn turn_back(&mut self) {
+        self.is_backward = true;
+        self.position = self.end;
+    }
+
+    /// Begins at a page in place of the first or last one; `likely` is the place of its extent when it was read
+    /// ([`HeapScan::extent`]). A scan begins at the extent which has that place if the page is the heap's no more.
+    pub fn begin_at(&mut self, page: PageId, likely: usize) {
+        let found = self.heap.object_space().position_of(page, likely);
+        let at = found.unwrap_or(Position {
+            extent: likely,
+            page: 0,
+        });
+        self.position = match self.is_backward {
+            true => Position {
+                page: at.page + 1,
+                ..at
+            },
+            false => at,
+        };
+    }
+
+    /// The place of the extent of the page read last.
+    pub fn extent(&self) -> usize {
+        self.position.extent
     }
 
     /// From now on rows come with their identifiers alone, without their bytes: for counting or deleting them. That saves going
@@ -245,7 +276,11 @@ impl<'s> HeapScan<'s> {
             cancel::spend(STEPS_PER_PAGE)?;
             let space = self.heap.object_space();
             let given_up = space.given_up();
-            let Some((id, at)) = space.page_from(self.position, self.end) else {
+            let next = match self.is_backward {
+                false => space.page_from(self.position, self.end),
+                true => space.page_before(self.position),
+            };
+            let Some((id, at)) = next else {
                 return Ok(false);
             };
             if self.sample.is_some_and(|sample| !sample.has(id)) {
@@ -256,7 +291,7 @@ impl<'s> HeapScan<'s> {
                 continue;
             }
             // Of a sample most pages are not read.
-            if at.page == space.first_page(at.extent) && self.sample.is_none() {
+            if at.page == space.first_page(at.extent) && self.sample.is_none() && !self.is_backward {
                 self.read_ahead(at.extent)?;
             }
             let copied = self.copy_page(id, batch, Some(given_up))?;
@@ -264,9 +299,12 @@ impl<'s> HeapScan<'s> {
                 // Its extent may be another object's by now, or be in another place of this one.
                 continue;
             }
-            self.position = Position {
-                page: at.page + 1,
-                ..at
+            self.position = match self.is_backward {
+                false => Position {
+                    page: at.page + 1,
+                    ..at
+                },
+                true => at,
             };
             if copied == Copied::Rows {
                 return Ok(true);

@@ -143,6 +143,30 @@ pub struct Execute {
     pub module: ExecuteModule,
     pub arguments: Vec<Argument>,
     pub recompile: bool,
+    /// `WITH RESULT SETS`; `None` without it, and for UNDEFINED, which asks for nothing.
+    pub result_sets: Option<Vec<ResultSet>>,
+}
+
+/// A result set of `WITH RESULT SETS (...)`; NONE is a list without any.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ResultSet {
+    Columns(Vec<ResultSetColumn>),
+    /// `AS OBJECT name`: the columns of a table or view.
+    Object(Name),
+    /// `AS TYPE name`: those of a table type.
+    Type(Name),
+    /// `AS FOR XML`
+    Xml,
+}
+
+/// `name type [COLLATE collation] [NULL | NOT NULL]`
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultSetColumn {
+    pub name: Identifier,
+    pub data_type: DataType,
+    pub collation: Option<Identifier>,
+    /// Without a word it may be NULL.
+    pub nullable: Option<bool>,
 }
 
 /// What EXECUTE runs.
@@ -218,6 +242,8 @@ pub struct DeclareCursor {
     pub name: String,
     /// `LOCAL`, `FAST_FORWARD`, `SCROLL`, `INSENSITIVE`, ... in upper case.
     pub options: Vec<String>,
+    /// How many of the options are written before the word CURSOR, as in the ISO form.
+    pub options_before: usize,
     pub query: Query,
     pub for_update: bool,
     pub update_columns: Vec<Identifier>,

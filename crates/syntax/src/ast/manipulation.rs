@@ -14,7 +14,7 @@ pub enum Target {
     Variable(String),
 }
 
-/// `OUTPUT items [INTO target (columns)]`.
+/// `OUTPUT items [INTO target (columns) [OUTPUT items]]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
     /// The items, over `inserted` and `deleted`.
@@ -23,6 +23,8 @@ pub struct Output {
     pub into: Option<Target>,
     /// The columns of INTO.
     pub columns: Vec<Identifier>,
+    /// The items of a second OUTPUT behind INTO, which go to the client; empty without it.
+    pub shown: Vec<SelectItem>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

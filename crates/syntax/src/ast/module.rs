@@ -20,6 +20,8 @@ pub struct Parameter {
     pub output: bool,
     /// `READONLY`.
     pub read_only: bool,
+    /// `CURSOR VARYING OUTPUT`; then its type is of no meaning.
+    pub is_cursor: bool,
 }
 
 /// `CREATE | ALTER PROCEDURE`.

@@ -423,19 +423,74 @@ fn check_alter_database(line: u32, action: &AlterDatabaseAction) -> Parsed<()> {
     }
 }
 
+/// Options of a cursor that exclude each other, in the order in which 1048 names them (sql-docs, DECLARE CURSOR).
+const CURSOR_CONFLICTS: [(&str, &str); 20] = [
+    ("LOCAL", "GLOBAL"),
+    ("FORWARD_ONLY", "SCROLL"),
+    ("SCROLL", "FAST_FORWARD"),
+    ("STATIC", "KEYSET"),
+    ("STATIC", "DYNAMIC"),
+    ("STATIC", "FAST_FORWARD"),
+    ("KEYSET", "DYNAMIC"),
+    ("KEYSET", "FAST_FORWARD"),
+    ("DYNAMIC", "FAST_FORWARD"),
+    ("READ_ONLY", "SCROLL_LOCKS"),
+    ("READ_ONLY", "OPTIMISTIC"),
+    ("SCROLL_LOCKS", "OPTIMISTIC"),
+    ("STATIC", "SCROLL_LOCKS"),
+    ("STATIC", "OPTIMISTIC"),
+    ("FAST_FORWARD", "SCROLL_LOCKS"),
+    ("FAST_FORWARD", "OPTIMISTIC"),
+    ("FAST_FORWARD", FOR_UPDATE),
+    ("STATIC", FOR_UPDATE),
+    ("INSENSITIVE", FOR_UPDATE),
+    ("READ_ONLY", FOR_UPDATE),
+];
+
+const FOR_UPDATE: &str = "FOR UPDATE";
+
+/// # Errors
+/// 153 for INSENSITIVE behind CURSOR, 1048 for options that exclude each other, 1049 for options on both sides of CURSOR, 1058 for
+/// READ_ONLY said twice. The numbers, words and what they are about are as the SqlServerSimulator project has probed them on SQL Server 2025
+/// (its notes on "Cursors").
 fn check_cursor(line: u32, cursor: &DeclareCursor) -> Parsed<()> {
     let DeclareCursor {
         name: _,
         options,
+        options_before,
         query: _,
         for_update,
         update_columns: _,
-        read_only: _,
+        read_only,
     } = cursor;
-    if *for_update {
-        return refused(line, "CURSOR FOR UPDATE");
+    let (before, behind) = options.split_at_checked(*options_before).unwrap_or_default();
+    if behind.iter().any(|option| option == "INSENSITIVE") {
+        let text = "Invalid usage of the option insensitive in the DECLARE CURSOR statement.";
+        return Err(ParseError::new(153, line, text));
     }
-    check_words(&CURSOR_OPTIONS, line, options)
+    check_words(&CURSOR_OPTIONS, line, behind)?;
+    if !before.is_empty() && !behind.is_empty() {
+        let text = "Mixing old and new syntax to specify cursor options is not allowed.";
+        return Err(ParseError::new(1049, line, text));
+    }
+    let is_written = |word: &str| options.iter().any(|option| option == word);
+    if *read_only && is_written("READ_ONLY") {
+        let text = "Cannot specify both READ_ONLY and FOR READ ONLY on a cursor declaration.";
+        return Err(ParseError::new(1058, line, text));
+    }
+    let is_said = |word: &str| match word {
+        FOR_UPDATE => *for_update,
+        "READ_ONLY" => *read_only || is_written(word),
+        word => is_written(word),
+    };
+    let mut conflicts = CURSOR_CONFLICTS.iter();
+    match conflicts.find(|(first, second)| is_said(first) && is_said(second)) {
+        Some((first, second)) => {
+            let text = format!("Conflicting cursor options {first} and {second}.");
+            Err(ParseError::new(1048, line, text))
+        }
+        None => Ok(()),
+    }
 }
 
 fn check_set(line: u32, option: &SetOption) -> Parsed<()> {

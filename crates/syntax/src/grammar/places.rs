@@ -725,25 +725,24 @@ pub const TRACE_FLAGS: Place = Place {
     },
 };
 
-/// DECLARE ... CURSOR. Every cursor is static and read-only: the rows are those of the moment it is opened.
+/// DECLARE ... CURSOR, the words between CURSOR and FOR. Those of the ISO form stand before CURSOR.
 pub const CURSOR_OPTIONS: Place = Place {
     name: "DECLARE CURSOR",
     unknown: Unknown::Option("CURSOR"),
     joint: " ",
     words: words! {
-        "DYNAMIC" => Refused,
+        "DYNAMIC" => Obeyed,
         "FAST_FORWARD" => Obeyed,
         "FORWARD_ONLY" => Obeyed,
         "GLOBAL" => BARE,
-        "INSENSITIVE" => Obeyed,
-        "KEYSET" => Refused,
+        "KEYSET" => Obeyed,
         "LOCAL" => Obeyed,
-        "OPTIMISTIC" => Refused,
-        "READ_ONLY" => BARE,
+        "OPTIMISTIC" => Obeyed,
+        "READ_ONLY" => Obeyed,
         "SCROLL" => Obeyed,
-        "SCROLL_LOCKS" => Refused,
+        "SCROLL_LOCKS" => Obeyed,
         "STATIC" => Obeyed,
-        "TYPE_WARNING" => Refused,
+        "TYPE_WARNING" => Obeyed,
     },
 };
 

@@ -3,7 +3,7 @@
 use super::{Parsed, Parser};
 use crate::ast::{
     Argument, Execute, ExecuteAs, ExecuteModule, ExecutionContext, Expression, ExpressionKind, Literal, Name,
-    Reversion, StatementKind,
+    ResultSet, ResultSetColumn, Reversion, StatementKind,
 };
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
@@ -31,13 +31,13 @@ impl Parser<'_> {
         } else {
             Vec::new()
         };
-        let recompile = self.at_word("WITH") && self.eat_words(&["WITH", "RECOMPILE"])?;
-        self.result_sets()?;
+        let (recompile, result_sets) = self.execute_options()?;
         Ok(Execute {
             return_variable,
             module,
             arguments,
             recompile,
+            result_sets,
         })
     }
 
@@ -80,15 +80,66 @@ impl Parser<'_> {
         Ok(StatementKind::Revert(Some(self.option_value()?)))
     }
 
-    /// `WITH RESULT SETS UNDEFINED`, if it is here: whatever the module answers, which is the default (sql-docs, EXECUTE).
-    ///
-    /// # Errors
-    /// 40517 for result sets that are described, and for NONE.
-    fn result_sets(&mut self) -> Parsed<()> {
-        if self.at_words(&["WITH", "RESULT"])? && !self.eat_words(&["WITH", "RESULT", "SETS", "UNDEFINED"])? {
-            return Err(ParseError::not_supported(self.line(), "WITH RESULT SETS"));
+    /// `WITH RECOMPILE, RESULT SETS ...`, if it is here. UNDEFINED is the default (sql-docs, EXECUTE).
+    fn execute_options(&mut self) -> Parsed<(bool, Option<Vec<ResultSet>>)> {
+        let (mut recompile, mut result_sets) = (false, None);
+        if !self.at_words(&["WITH", "RECOMPILE"])? && !self.at_words(&["WITH", "RESULT"])? {
+            return Ok((recompile, result_sets));
         }
-        Ok(())
+        self.expect_word("WITH")?;
+        loop {
+            if self.eat_word("RECOMPILE")? {
+                recompile = true;
+            } else {
+                self.expect_word("RESULT")?;
+                self.expect_word("SETS")?;
+                result_sets = self.result_sets()?;
+            }
+            if !self.eat(b',')? {
+                return Ok((recompile, result_sets));
+            }
+        }
+    }
+
+    fn result_sets(&mut self) -> Parsed<Option<Vec<ResultSet>>> {
+        if self.eat_word("UNDEFINED")? {
+            return Ok(None);
+        }
+        if self.eat_word("NONE")? {
+            return Ok(Some(Vec::new()));
+        }
+        self.enclosed(Self::result_set).map(Some)
+    }
+
+    fn result_set(&mut self) -> Parsed<ResultSet> {
+        if !self.eat_word("AS")? {
+            return self.enclosed(Self::result_set_column).map(ResultSet::Columns);
+        }
+        if self.eat_word("OBJECT")? {
+            return self.name().map(ResultSet::Object);
+        }
+        if self.eat_word("TYPE")? {
+            return self.name().map(ResultSet::Type);
+        }
+        self.expect_word("FOR")?;
+        self.expect_word("XML")?;
+        Ok(ResultSet::Xml)
+    }
+
+    fn result_set_column(&mut self) -> Parsed<ResultSetColumn> {
+        let name = self.identifier()?;
+        let data_type = self.data_type()?;
+        let collation = match self.eat_word("COLLATE")? {
+            true => Some(self.identifier()?),
+            false => None,
+        };
+        let nullable = self.optional_nullable()?;
+        Ok(ResultSetColumn {
+            name,
+            data_type,
+            collation,
+            nullable,
+        })
     }
 
     /// # Errors
@@ -104,7 +155,10 @@ impl Parser<'_> {
         self.expect(b'(')?;
         let text = self.expression()?;
         self.expect(b')')?;
-        self.result_sets()?;
+        let result_sets = match self.at_words(&["WITH", "RESULT"])? {
+            true => self.execute_options()?.1,
+            false => None,
+        };
         let at_server = self.at_word("AT");
         if at_server || self.at_word("AS") {
             return Err(ParseError::not_supported(
@@ -118,6 +172,7 @@ impl Parser<'_> {
             module,
             arguments: Vec::new(),
             recompile: false,
+            result_sets,
         })
     }
 

@@ -294,8 +294,9 @@ impl Parser<'_> {
             .map(|cursor| StatementKind::DeclareCursor(Box::new(cursor)))
     }
 
-    /// `CURSOR options FOR query [FOR READ ONLY | UPDATE [OF columns]]`.
+    /// `CURSOR options FOR query [FOR READ ONLY | UPDATE [OF columns]] [OPTION (hints)]`.
     pub(super) fn cursor_definition(&mut self, name: String, mut options: Vec<String>) -> Parsed<DeclareCursor> {
+        let options_before = options.len();
         self.expect_word("CURSOR")?;
         while self.token.kind == TokenKind::Word && self.at_identifier() {
             options.push(self.any_word()?);
@@ -306,6 +307,7 @@ impl Parser<'_> {
         let mut cursor = DeclareCursor {
             name,
             options,
+            options_before,
             query,
             for_update: false,
             update_columns: Vec::new(),
@@ -315,15 +317,25 @@ impl Parser<'_> {
             if self.eat_word("UPDATE")? {
                 cursor.for_update = true;
                 if self.eat_word("OF")? {
-                    cursor.update_columns = self.list(Self::identifier)?;
+                    cursor.update_columns = self.list(Self::updated_column)?;
                 }
             } else {
                 self.expect_word("READ")?;
                 self.expect_word("ONLY")?;
                 cursor.read_only = true;
             }
+            // Beside FOR UPDATE OF, hints stand behind it (sql-docs, DECLARE CURSOR).
+            if self.at_word("OPTION") && cursor.query.hints.is_empty() {
+                cursor.query.hints = self.optional_query_hints()?;
+            }
         }
         Ok(cursor)
+    }
+
+    /// A column of FOR UPDATE OF, of which the last part counts.
+    fn updated_column(&mut self) -> Parsed<Identifier> {
+        let mut name = self.name()?;
+        Ok(name.parts.pop().unwrap_or(Identifier::new("")))
     }
 
     /// `[GLOBAL] name` or `@name`.

@@ -88,7 +88,11 @@ impl Parser<'_> {
         }
         if self.at_any(&["EXEC", "EXECUTE"]) {
             self.advance()?;
-            return self.execute().map(|execute| InsertSource::Execute(Box::new(execute)));
+            let execute = self.execute()?;
+            if execute.result_sets.is_some() {
+                return Err(ParseError::not_supported(line, "WITH RESULT SETS in INSERT"));
+            }
+            return Ok(InsertSource::Execute(Box::new(execute)));
         }
         if self.at_word("WITH") {
             return Err(self.unexpected());
@@ -107,14 +111,22 @@ impl Parser<'_> {
             return Ok(None);
         }
         let items = self.list(Self::select_item)?;
-        let (mut into, mut columns) = (None, Vec::new());
+        let (mut into, mut columns, mut shown) = (None, Vec::new(), Vec::new());
         if self.eat_word("INTO")? {
             into = Some(self.target()?);
             if !self.peek_word(1, "SELECT")? {
                 columns = self.optional_columns()?;
             }
+            if self.eat_word("OUTPUT")? {
+                shown = self.list(Self::select_item)?;
+            }
         }
-        Ok(Some(Output { items, into, columns }))
+        Ok(Some(Output {
+            items,
+            into,
+            columns,
+            shown,
+        }))
     }
 
     pub(super) fn update(&mut self, ctes: Vec<CommonTableExpression>) -> Parsed<StatementKind> {

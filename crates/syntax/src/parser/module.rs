@@ -2,8 +2,8 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    CreateDatabaseTrigger, CreateFunction, CreateProcedure, CreateTrigger, CreateView, DefinitionKind, FunctionBody,
-    Name, Parameter, Statement, StatementKind, SwitchTriggers, TriggerEvent,
+    CreateDatabaseTrigger, CreateFunction, CreateProcedure, CreateTrigger, CreateView, DataType, DefinitionKind,
+    FunctionBody, Name, Parameter, Statement, StatementKind, SwitchTriggers, TriggerEvent,
 };
 use crate::error::ParseError;
 use crate::lexer::{Lexer, TokenKind};
@@ -67,7 +67,9 @@ impl Parser<'_> {
     fn parameter(&mut self) -> Parsed<Parameter> {
         let name = self.variable()?;
         self.eat_word("AS")?;
-        self.refuse(&["CURSOR"])?;
+        if self.at_word("CURSOR") {
+            return self.cursor_parameter(name);
+        }
         let data_type = self.data_type()?;
         self.optional_nullable()?;
         let default = if self.eat(b'=')? {
@@ -83,6 +85,35 @@ impl Parser<'_> {
             default,
             output,
             read_only,
+            is_cursor: false,
+        })
+    }
+
+    /// `CURSOR VARYING OUTPUT` behind the name of a parameter.
+    ///
+    /// # Errors
+    /// 1051 for other words in its place.
+    fn cursor_parameter(&mut self, name: String) -> Parsed<Parameter> {
+        let line = self.line();
+        self.expect_word("CURSOR")?;
+        let is_whole = self.eat_word("VARYING")? && (self.eat_word("OUTPUT")? || self.eat_word("OUT")?);
+        if !is_whole {
+            let text = "Cursor parameters in a stored procedure must be declared with OUTPUT and VARYING options, and they must be specified in the order CURSOR VARYING OUTPUT.";
+            return Err(ParseError {
+                state: 2,
+                ..ParseError::new(1051, line, text)
+            });
+        }
+        Ok(Parameter {
+            name,
+            data_type: DataType {
+                name: Name::single("int"),
+                arguments: Vec::new(),
+            },
+            default: None,
+            output: true,
+            read_only: false,
+            is_cursor: true,
         })
     }
 
@@ -129,6 +160,12 @@ impl Parser<'_> {
         } else {
             self.parameter_list()?
         };
+        if parameters.iter().any(|parameter| parameter.is_cursor) {
+            return Err(ParseError::not_supported(
+                self.line(),
+                "CURSOR as a parameter of a function",
+            ));
+        }
         self.expect(b')')?;
         self.expect_word("RETURNS")?;
         let (body, options) = if self.eat_word("TABLE")? {

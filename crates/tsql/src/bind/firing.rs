@@ -15,9 +15,7 @@ use super::{Binder, ScopeColumn};
 use crate::ast::{self, Name, TableHint, TableSource};
 use crate::messages;
 use crate::modules::{TableVariableShape, VariableColumn};
-use crate::plan::{
-    BoundOutput, FiredEvent, Firing, OutputTarget, RowAction, Target, TargetColumn, TargetColumns, ViewTarget,
-};
+use crate::plan::{BoundOutput, FiredEvent, Firing, RowAction, Target, TargetColumn, TargetColumns, ViewTarget};
 
 impl<'a> Binder<'a> {
     /// What a statement fires that does these things to rows of a target, each with the columns that it sets. `None` where nothing fires.
@@ -66,7 +64,7 @@ impl<'a> Binder<'a> {
 
     /// 334 for OUTPUT to the client from a target whose triggers fire.
     pub(super) fn require_no_triggers(&self, columns: &TargetColumns, output: Option<&BoundOutput>) -> Result<()> {
-        let to_client = output.is_some_and(|output| matches!(output.target, OutputTarget::Client));
+        let to_client = output.is_some_and(BoundOutput::goes_to_client);
         match &columns.firing {
             Some(_) if to_client => {
                 let name = columns.table_name.rsplit('.').next().unwrap_or_default();

@@ -390,16 +390,25 @@ impl<'a> Binder<'a> {
         for name in right.names {
             clause.expose(name)?;
         }
-        // Several units would have to be joined again for every row of the left side.
-        let (Some(unit), true, true) = (right.units.pop(), right.units.is_empty(), right.conjuncts.is_empty()) else {
-            return Err(super::not_supported("OUTER APPLY of a join"));
+        let is_one = right.units.len() == 1 && right.conjuncts.is_empty();
+        // A join that asks for each row of the left side would have to be done again for it.
+        if !is_one && right.units.iter().any(|unit| unit.lateral) {
+            return Err(super::not_supported("OUTER APPLY of a join that uses the left side"));
+        }
+        // Else it is a left join, on what the joins to the right ask, which may name columns of the left side.
+        let right_node = match (is_one, right.units.pop()) {
+            (true, Some(unit)) => unit.node,
+            (_, last) => {
+                right.units.extend(last);
+                self.logical_from(right.units, Vec::new(), builder.width, self.is_order_forced)
+            }
         };
         let node = Node::Outer(Box::new(OuterJoin {
             left,
-            right: unit.node,
+            right: right_node,
             kind: JoinKind::Left,
-            conjuncts: Vec::new(),
-            lateral: true,
+            conjuncts: right.conjuncts,
+            lateral: is_one,
             methods: self.join_methods,
             written: None,
         }));

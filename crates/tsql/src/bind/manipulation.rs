@@ -22,7 +22,7 @@ use crate::ast::{
 use crate::messages;
 use crate::plan::{
     Assignment, BoundOutput, Condition, Expr, Label, Locking, Node, OutputTarget, QueryPlan, RowAction, Target,
-    TargetColumn, TargetColumns, TopCount, hold_long_columns, hold_long_columns_of_update,
+    TargetColumn, TargetColumns, TopCount, TopNode, hold_long_columns, hold_long_columns_of_update,
 };
 use crate::state::Reading;
 
@@ -183,7 +183,8 @@ impl<'a> Binder<'a> {
             None => listed_columns(&columns, &insert.columns, identity_on)?,
             Some(shown) => shown_columns(&columns, shown, (&insert.target, &insert.columns), identity_on)?,
         };
-        let rows = self.insert_rows(insert, &columns, &listed)?;
+        let mut rows = self.insert_rows(insert, &columns, &listed)?;
+        let top = limited(&mut rows, top);
         require_nothing_made(&columns, &listed, Some(&rows))?;
         let stored = Stored::of(&target);
         let target_reads = self.sources.iter().filter(|source| **source == stored).count();
@@ -291,13 +292,14 @@ impl<'a> Binder<'a> {
     }
 
     fn update_body(&mut self, update: &'a Update) -> Result<BoundUpdate> {
-        if update.current_of.is_some() {
-            return Err(super::not_supported("WHERE CURRENT OF"));
-        }
         self.obey_query_hints(&update.query_hints)?;
         let set = Columns::These(names_set(&update.assignments));
         self.read_by_pointer(update.text_row.as_deref());
         let mut found = self.find_target(&update.target, &update.hints, &update.from, set)?;
+        let is_at_cursor = update.current_of.is_some();
+        if is_at_cursor {
+            found.read_at_cursor()?;
+        }
         if update.text_row.is_some() {
             Arc::make_mut(&mut found.columns).is_text_write = true;
         }
@@ -331,7 +333,8 @@ impl<'a> Binder<'a> {
         let mut search = self.row_search(found, filter, columns, top);
         search.output = self.output(update.output.as_ref(), &search.columns, shown.as_deref())?;
         self.require_no_triggers(&search.columns, search.output.as_ref())?;
-        search.streams = is_single && !has_subquery && !changes_key && !moves_unique_keys;
+        let is_whole = !is_at_cursor && !is_percent(update.top.as_ref());
+        search.streams = is_single && is_whole && !has_subquery && !changes_key && !moves_unique_keys;
         let values = assignments.iter().chain(&variables);
         values.for_each(|(_, value)| value.mark_columns(&mut search.used));
         let needs_row_path = search
@@ -500,11 +503,11 @@ impl<'a> Binder<'a> {
     }
 
     fn delete_body(&mut self, delete: &'a Delete) -> Result<BoundDelete> {
-        if delete.current_of.is_some() {
-            return Err(super::not_supported("WHERE CURRENT OF"));
-        }
         self.obey_query_hints(&delete.query_hints)?;
         let mut found = self.find_target(&delete.target, &delete.hints, &delete.from, Columns::Rows)?;
+        if delete.current_of.is_some() {
+            found.read_at_cursor()?;
+        }
         let top = match &delete.top {
             Some(top) => Some(self.top(top)?),
             None => None,
@@ -544,7 +547,7 @@ impl<'a> Binder<'a> {
         }
         search.output = self.output(delete.output.as_ref(), &search.columns, shown.as_deref())?;
         self.require_no_triggers(&search.columns, search.output.as_ref())?;
-        search.streams = is_single;
+        search.streams = is_single && !is_percent(delete.top.as_ref());
         Ok(BoundDelete { search })
     }
 
@@ -568,11 +571,21 @@ impl<'a> Binder<'a> {
         if let Some(filter) = filter {
             clause.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
         }
+        let mut node = self.logical_from(clause.units, clause.conjuncts, width, clause.is_forced);
+        let top = match top {
+            // How many rows that is, is known when all are found.
+            Some(top) if top.percent => {
+                let input = Box::new(node);
+                node = Node::Top(TopNode { input, top, width });
+                None
+            }
+            other => other,
+        };
         RowSearch {
             target,
             no_wait,
             columns,
-            node: self.logical_from(clause.units, clause.conjuncts, width, clause.is_forced),
+            node,
             width,
             used: vec![false; width],
             offset,
@@ -750,16 +763,21 @@ impl<'a> Binder<'a> {
             action: self.is_merge.then_some(2 * width),
             ..SelectLevel::default()
         });
-        let (items, _) = self.within(level, |binder| binder.output_items(&output.items))?;
-        let (expressions, result): (Vec<_>, Vec<_>) = items.into_iter().unzip();
+        let ((items, beside), _) = self.within(level, |binder| {
+            Ok((binder.output_items(&output.items)?, binder.output_items(&output.shown)?))
+        })?;
+        let (mut expressions, columns): (Vec<_>, Vec<_>) = items.into_iter().unzip();
         let target = match &output.into {
             None => OutputTarget::Client,
             Some(into) => self.output_into(into, output, expressions.len())?,
         };
+        let (others, shown): (Vec<_>, Vec<_>) = beside.into_iter().unzip();
+        expressions.extend(others);
         Ok(Some(BoundOutput {
             expressions,
-            columns: result,
+            columns,
             target,
+            shown,
         }))
     }
 }
@@ -783,6 +801,27 @@ impl<'a> Binder<'a> {
         self.require_no_enabled_triggers(&target)?;
         Ok(OutputTarget::Into(target, columns, assignments))
     }
+}
+
+/// Has a query answer the share of its rows that TOP asks for; answers a TOP that is left to do.
+fn limited(rows: &mut InsertRows, top: Option<TopCount>) -> Option<TopCount> {
+    match (rows, top) {
+        (InsertRows::Query(plan), Some(top)) if top.percent => {
+            let input = Box::new(std::mem::replace(&mut plan.root, Node::Empty));
+            plan.root = Node::Top(TopNode {
+                input,
+                top,
+                width: plan.width,
+            });
+            None
+        }
+        (_, top) => top,
+    }
+}
+
+/// Whether TOP is a share of the rows.
+fn is_percent(top: Option<&ast::Top>) -> bool {
+    top.is_some_and(|top| top.percent)
 }
 
 /// The table's own name out of `database.schema.table`.

@@ -121,6 +121,8 @@ impl<'a> Binder<'a> {
             return Err(not_supported("MERGE into a view with INSTEAD OF triggers"));
         }
         let top = match &merge.top {
+            // A share of the rows that an action is for, which is not known before all of them are done.
+            Some(top) if top.percent => return Err(not_supported("TOP PERCENT of MERGE")),
             Some(top) => Some(self.top(top)?),
             None => None,
         };

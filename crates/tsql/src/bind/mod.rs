@@ -17,6 +17,7 @@ mod computed;
 mod condition;
 mod constant;
 mod cte;
+mod cursor;
 mod deduce;
 mod expression;
 mod firing;
@@ -58,6 +59,7 @@ pub use advice::PlanAdvice;
 pub use changed_rows::{ChangedRows, Nested};
 pub(crate) use computed::is_deterministic;
 pub(crate) use constant::parameter;
+pub(crate) use cursor::{BoundCursor, CursorForm, CursorTable};
 pub(crate) use deduce::{Deduced, Deduction, not_deducible};
 pub(crate) use fold::settled;
 pub(crate) use manipulation::needs_settings;
@@ -65,6 +67,7 @@ pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows, RowSea
 pub use merge::{BoundMerge, BoundMergeAction, BoundMergeClause};
 pub use query::BoundQuery;
 pub use scope::ScopeColumn;
+pub(crate) use serialized::XML_COLUMN;
 pub(crate) use source::column_list_mismatch;
 
 use std::cell::RefCell;
@@ -85,6 +88,7 @@ use crate::state::SessionState;
 use aggregate::aggregate_of;
 use deduce::Asked;
 use scope::Level;
+use updatable::hidden as hidden_column;
 
 /// Sources that one statement may have, views and common table expressions counted with all they contain at each reference.
 /// SQL Server has no number for it ("limited by available resources") and answers 8623 as well.
@@ -189,6 +193,9 @@ pub struct Binder<'a> {
     /// What the SELECT bound next is asked for.
     request: Option<updatable::Request>,
     inside: Option<updatable::Inside>,
+    /// What a cursor wants of the SELECT bound next, and the tables that it finds there.
+    cursor: Option<CursorForm>,
+    cursor_tables: Vec<CursorTable>,
     /// Where the types of undeclared parameters are found.
     deduction: Option<&'a RefCell<Deduction>>,
 }
@@ -231,6 +238,8 @@ impl<'a> Binder<'a> {
             reads_tables: false,
             shows_row_places: false,
             text_row: None,
+            cursor: None,
+            cursor_tables: Vec::new(),
             parameters_are_captured: false,
             inherited_hints: Vec::new(),
             is_schema_bound: false,

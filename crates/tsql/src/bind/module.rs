@@ -270,7 +270,10 @@ impl<'a> Binder<'a> {
     /// A variable: the value it has when the plan runs, or a parameter of the inline function that is bound.
     pub(super) fn variable(&mut self, name: &str) -> Result<Expr> {
         let found = self.variables.scalar(name).or_else(|| self.deduced_variable(name));
-        let (slot, sql_type) = found.ok_or_else(|| messages::variable_not_declared(name))?;
+        let (slot, sql_type) = found.ok_or_else(|| match self.variables.is_cursor(name) {
+            true => messages::cursor_variable_as_value(name),
+            false => messages::variable_not_declared(name),
+        })?;
         let variable = Expr::new(ExprKind::Variable(slot), sql_type);
         if !self.parameters_are_captured {
             return Ok(variable);

@@ -8,6 +8,7 @@ use engine::error::Result;
 use engine::types::SqlType;
 
 use super::assigned_rows::lift_values;
+use super::cursor::CursorForm;
 use super::select::{BoundRows, only_position, order_position};
 use super::serialized::Place;
 use super::{Binder, VisibleCte, implicit};
@@ -191,6 +192,8 @@ impl<'a> Binder<'a> {
     }
 
     fn query_body(&mut self, query: &'a Query) -> Result<QueryPlan> {
+        // Of the one row of a cursor nothing is left out.
+        let is_row = matches!(self.cursor, Some(CursorForm::Row(_)));
         let mut rows = match &query.body {
             QueryBody::Select(select) => self.select(select, &query.order_by)?,
             set_operation => {
@@ -198,7 +201,7 @@ impl<'a> Binder<'a> {
                 order_set(rows, &query.order_by, first_select(set_operation))?
             }
         };
-        if let Some(offset) = &query.offset {
+        if let (Some(offset), false) = (&query.offset, is_row) {
             let offset = self.scalar_as(offset, SqlType::BigInt)?;
             let fetch = match &query.fetch {
                 Some(fetch) => Some(self.scalar_as(fetch, SqlType::BigInt)?),

@@ -13,8 +13,9 @@ use engine::error::Result;
 use engine::types::{SqlType, Value};
 
 use super::aggregate::not_in_select_list;
+use super::cursor::CursorForm;
 use super::deduce::Asked;
-use super::from::FromBuilder;
+use super::from::{FromBuilder, FromClause};
 use super::grouping::{Clause, GroupBy, GroupRewriter, for_each_window_expression, place_windows};
 use super::scope::{Level, SelectLevel, columns_of};
 use super::{Binder, ScopeColumn, implicit};
@@ -74,10 +75,12 @@ impl<'a> Binder<'a> {
     fn select_in_chain(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<BoundRows> {
         self.line = select.line;
         let request = self.request.take();
+        let cursor = self.cursor.take();
         let describes_items = std::mem::take(&mut self.describes_items);
-        let mut builder = match &request {
-            Some(request) => self.builder_for(request, select),
-            None => FromBuilder::default(),
+        let mut builder = match (&request, cursor) {
+            (Some(request), _) => self.builder_for(request, select),
+            (None, Some(_)) => FromBuilder::with_locators(),
+            (None, None) => FromBuilder::default(),
         };
         let mut from = self.sources(&select.from, &mut builder)?;
         let level = Level::Select(SelectLevel {
@@ -103,7 +106,8 @@ impl<'a> Binder<'a> {
             };
             self.answer_inside(request, &mut builder, &mut from, &mut parts.items, &asked)?;
         }
-        if let Some(filter) = filter {
+        let is_row = self.answer_cursor(cursor, &mut builder, &mut from, &mut parts);
+        if let (Some(filter), false) = (filter, is_row) {
             from.conjuncts.extend(super::fold::filter(filter).into_conjuncts());
         }
         let mut node = self.logical_from(from.units, from.conjuncts, builder.width, from.is_forced);
@@ -114,10 +118,32 @@ impl<'a> Binder<'a> {
             super::unused::leave_out(&mut node, &used);
         }
         let top = match &select.top {
-            Some(top) => Some(self.top(top)?),
-            None => None,
+            Some(top) if !is_row => Some(self.top(top)?),
+            _ => None,
         };
         finish(node, builder.width, &from.columns, parts, select.distinct, top)
+    }
+
+    /// Adds what a cursor finds the rows again by. True if one row alone is to be read, of which nothing else is asked.
+    fn answer_cursor(
+        &mut self,
+        cursor: Option<CursorForm>,
+        builder: &mut FromBuilder,
+        from: &mut FromClause,
+        parts: &mut Parts,
+    ) -> bool {
+        let Some(form) = cursor.filter(|_| !parts.is_grouped && parts.windows.is_empty()) else {
+            return false;
+        };
+        let Some(hidden) = self.cursor_columns(form, parts.items.len(), builder, from) else {
+            return false;
+        };
+        parts.items.extend(hidden);
+        let is_row = matches!(form, CursorForm::Row(_));
+        if is_row {
+            parts.order.clear();
+        }
+        is_row
     }
 
     fn select_parts(&mut self, select: &'a Select, order_by: &'a [OrderItem]) -> Result<Parts> {

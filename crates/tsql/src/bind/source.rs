@@ -255,6 +255,7 @@ impl<'a> Binder<'a> {
             columns: Vec::new(),
             held: Vec::new(),
             text_row: self.text_row(definition)?.map(Box::new),
+            cursor: None,
             locator: row_places.map(|places| places.locator),
             row_place: row_places.map(|places| places.place),
             seek: None,

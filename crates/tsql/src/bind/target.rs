@@ -25,7 +25,7 @@ use super::updatable::{Asked, Wanted};
 use super::{Binder, not_supported};
 use crate::ast::{self, Identifier, Name, TableHint, TableReference, TableSource};
 use crate::messages;
-use crate::plan::{Locking, Node, RowAction, Shape, Target, TargetColumns, VariableNode};
+use crate::plan::{Access, CursorScan, Locking, Node, RowAction, Shape, Target, TargetColumns, VariableNode};
 use crate::state::Reading;
 
 /// The target of UPDATE or DELETE within its FROM.
@@ -52,6 +52,26 @@ impl Found {
     /// The error for SET of a column that the query computes.
     pub(super) fn derived_column(&self) -> engine::error::Error {
         messages::view_column_is_derived(&self.names[0])
+    }
+
+    /// Has the target read at the row of a cursor alone: WHERE CURRENT OF.
+    ///
+    /// # Errors
+    /// 40517 for a view, and beside other sources of FROM.
+    pub(super) fn read_at_cursor(&mut self) -> Result<()> {
+        if self.shown.is_some() || matches!(self.target, Target::View(_)) {
+            return Err(not_supported("WHERE CURRENT OF through a view"));
+        }
+        if !self.is_single {
+            return Err(not_supported("WHERE CURRENT OF beside a join"));
+        }
+        let mut units = self.clause.units.iter_mut();
+        let node = units.find_map(|unit| source_at(&mut unit.node, self.offset));
+        if let Some(Node::Scan(scan)) = node {
+            scan.cursor = Some(CursorScan::Row(0));
+            scan.access = Access::Any;
+        }
+        Ok(())
     }
 
     /// Whether a qualifier of SET means the target.
@@ -360,7 +380,7 @@ pub(super) fn claim(
 }
 
 /// The scan whose columns begin at an offset.
-fn source_at(node: &mut Node, offset: usize) -> Option<&mut Node> {
+pub(super) fn source_at(node: &mut Node, offset: usize) -> Option<&mut Node> {
     let is_stored = matches!(node, Node::Scan(_) | Node::Variable(_));
     if is_stored && matches!(node.shape(), Shape::Source(own) if own.offset == offset) {
         return Some(node);

@@ -397,7 +397,8 @@ impl Asked {
     }
 }
 
-fn hidden(index: usize, sql_type: SqlType, nullable: bool) -> (Expr, ResultColumn) {
+/// A column that only the statement around knows of.
+pub(super) fn hidden(index: usize, sql_type: SqlType, nullable: bool) -> (Expr, ResultColumn) {
     let column = ResultColumn {
         name: String::new(),
         sql_type,

@@ -36,6 +36,21 @@ impl Range {
         self.to.as_ref().is_some_and(|to| *to <= self.from)
     }
 
+    /// What of it lies behind a key, or before it for who goes backward; `None` if nothing does.
+    pub(super) fn beyond(self, key: Option<&[u8]>, is_backward: bool) -> Option<KeyRange> {
+        let Some(key) = key else {
+            return Some(self.into_bounds());
+        };
+        let is_before = key < self.from.as_slice();
+        let is_behind = self.to.as_ref().is_some_and(|to| key >= to.as_slice());
+        match (is_backward, is_before, is_behind) {
+            (false, _, true) | (true, true, _) => None,
+            (false, true, false) | (true, false, true) => Some(self.into_bounds()),
+            (false, false, false) => Some((Bound::Excluded(key.to_vec()), self.into_bounds().1)),
+            (true, false, false) => Some((self.into_bounds().0, Bound::Excluded(key.to_vec()))),
+        }
+    }
+
     /// As the engine takes it.
     pub(super) fn into_bounds(self) -> KeyRange {
         let from = match self.from.is_empty() {

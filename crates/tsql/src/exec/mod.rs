@@ -7,6 +7,8 @@ mod aggregate;
 mod aggregate_state;
 mod arrange;
 mod computed;
+mod cursor_row;
+mod cursor_walk;
 mod derived;
 mod distinct_values;
 mod evaluate;
@@ -65,6 +67,7 @@ use engine::types::Value;
 use crate::context::Context;
 use crate::plan::{JoinMethod, JoinNode, Node, QueryPlan};
 pub use key_bitmap::KeyBitmap;
+pub(crate) use top::share_of;
 
 /// A source of rows.
 pub trait Operator {

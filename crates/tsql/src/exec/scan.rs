@@ -16,13 +16,15 @@ use engine::store::{PageSample, ReadMode, RowLocator, unnamed_table};
 use engine::types::{RowColumns, Value};
 use engine::versions::SnapshotState;
 
+use super::cursor_row::CursorRow;
+use super::cursor_walk::CursorWalk;
 use super::key_bitmap::KeyBitmap;
 use super::pointed::Pointed;
 use super::search::{Search, Union};
 use super::{Operator, computed, evaluate, test};
 use crate::context::Context;
 use crate::messages;
-use crate::plan::{Access, Condition, ScanNode, SnapshotOf, TableLocks, ViewNode};
+use crate::plan::{Access, Condition, CursorScan, ScanNode, SnapshotOf, TableLocks, ViewNode};
 use crate::scalar::compare::push_group_key;
 use crate::scalar::row_place::{locator_value, row_place};
 use crate::state::{SessionState, StatementLock};
@@ -166,6 +168,7 @@ pub(super) fn can_test(scan: &ScanNode, condition: &Condition, context: &Context
     (scan.virtual_columns.is_empty() && scan.row_place.is_none() || reads_stored())
         && scan.seek.is_none()
         && scan.text_row.is_none()
+        && scan.cursor.is_none()
         && !matches!(read_mode(scan, context), ReadMode::LockedPast(_))
         && !condition.contains_query()
 }
@@ -209,6 +212,18 @@ pub(super) fn open<'p>(
     let table = &scan.table.table;
     if let Some(row) = &scan.text_row {
         return Ok(computed::around(scan, Box::new(Pointed::new(scan, row, locks, mode))));
+    }
+    match scan.cursor {
+        None => {}
+        Some(CursorScan::Row(place)) => {
+            return Ok(computed::around(
+                scan,
+                Box::new(CursorRow::new(scan, place, locks, mode)),
+            ));
+        }
+        Some(CursorScan::Walk) => {
+            return Ok(computed::around(scan, Box::new(CursorWalk::new(scan, locks, mode))));
+        }
     }
     let Some(seek) = &scan.seek else {
         if let ReadMode::LockedPast(_) = mode {

@@ -48,11 +48,8 @@ impl<'p> Top<'p> {
         let Value::Float(percent) = count else {
             return Err(messages::row_count_not_integer());
         };
-        if !(0.0..=100.0).contains(&percent) {
-            return Err(Error::new(1031, 15, 1, "Percent values must be between 0 and 100."));
-        }
         let rows = collect(open(input, locks, context)?, *width, &[], context)?;
-        let left = (rows.count() as f64 * percent / 100.0).ceil() as u64;
+        let left = share_of(rows.count(), percent)?;
         Ok(Top {
             input: Box::new(Collected(rows.finish()?)),
             left,
@@ -85,6 +82,17 @@ fn open_first<'p>(
     match context.session.measures() {
         None => sorted(),
         Some(measures) => measured::around(input, &measures, sorted),
+    }
+}
+
+/// How many rows a share of so many is, rounded up.
+///
+/// # Errors
+/// 1031 for a share that is none.
+pub(crate) fn share_of(row_count: u64, percent: f64) -> Result<u64> {
+    match (0.0..=100.0).contains(&percent) {
+        true => Ok((row_count as f64 * percent / 100.0).ceil() as u64),
+        false => Err(Error::new(1031, 15, 1, "Percent values must be between 0 and 100.")),
     }
 }
 

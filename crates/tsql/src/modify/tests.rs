@@ -179,6 +179,7 @@ fn rows_with_an_action_each_take_keys_from_one_another() {
             ],
             columns: Vec::new(),
             target: OutputTarget::Client,
+            shown: Vec::new(),
         };
         let (first, second, third) = (one(state, &target, 1), one(state, &target, 2), one(state, &target, 3));
         let changes = vec![

@@ -74,6 +74,8 @@ pub struct ModuleParameter {
     /// Whether its final value is for the caller.
     pub output: bool,
     pub default: Option<Expression>,
+    /// It gives the caller a cursor; it has no value.
+    pub is_cursor: bool,
 }
 
 /// Parameters with the scope they are the first variables of.
@@ -90,6 +92,10 @@ pub(crate) fn declared(parameters: Vec<Parameter>, types: UserTypes<'_>) -> Resu
         let (declared, id) = types.declared(&parameter.data_type, position + 1)?;
         scope.note_user_type(id);
         let (sql_type, table) = match declared {
+            Declared::Scalar(sql_type) if parameter.is_cursor => {
+                scope.declare_cursor_parameter(&parameter.name)?;
+                (sql_type, None)
+            }
             Declared::Scalar(_) if parameter.read_only => return Err(messages::read_only_value(&parameter.name)),
             Declared::Scalar(sql_type) => {
                 scope.declare(&parameter.name, sql_type)?;
@@ -111,6 +117,7 @@ pub(crate) fn declared(parameters: Vec<Parameter>, types: UserTypes<'_>) -> Resu
             table,
             output: parameter.output,
             default: parameter.default,
+            is_cursor: parameter.is_cursor,
         });
     }
     Ok((scope, list.into()))

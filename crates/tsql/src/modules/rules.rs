@@ -185,6 +185,9 @@ fn names_variable(source: &TableSource, wanted: &str) -> bool {
 }
 
 fn check_output(output: Option<&Output>) -> Result<()> {
+    if output.is_some_and(|output| !output.shown.is_empty()) {
+        return Err(messages::rows_from_function(2));
+    }
     match output.map(|output| &output.into) {
         None | Some(Some(Target::Variable(_))) => Ok(()),
         Some(Some(Target::Table(_))) => Err(changes("OUTPUT INTO")),

@@ -1,6 +1,6 @@
 //! The variables a batch declares: slots and types, known before its first statement is bound.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::catalog::{CheckConstraint, ComputedColumn, LockEscalation, TableDefinition};
@@ -235,6 +235,8 @@ pub struct VariableScope {
     shapes: Vec<Arc<TableVariableShape>>,
     /// The catalog's objects of the types that are not the system's.
     user_types: Vec<u32>,
+    /// Cursor variables, in lower case.
+    cursors: HashSet<String>,
 }
 
 impl VariableScope {
@@ -245,7 +247,8 @@ impl VariableScope {
     pub fn declare(&mut self, name: &str, sql_type: SqlType) -> Result<usize> {
         let slot = self.types.len();
         let key = name.to_lowercase();
-        if self.tables.contains_key(&key) || self.scalars.insert(key, (slot, sql_type)).is_some() {
+        let is_taken = self.tables.contains_key(&key) || self.cursors.contains(&key);
+        if is_taken || self.scalars.insert(key, (slot, sql_type)).is_some() {
             return Err(messages::variable_already_declared(name));
         }
         self.types.push(sql_type);
@@ -321,8 +324,35 @@ impl VariableScope {
                 }
             }
             DeclarationKind::Table(elements) => self.declare_table(variable, elements, types),
-            DeclarationKind::Cursor => Ok(()),
+            DeclarationKind::Cursor => self.declare_cursor(variable),
         }
+    }
+
+    /// Declares a cursor variable.
+    ///
+    /// # Errors
+    /// 134 when the name is taken.
+    fn declare_cursor(&mut self, name: &str) -> Result<()> {
+        let key = name.to_lowercase();
+        let is_taken = self.tables.contains_key(&key) || self.scalars.contains_key(&key);
+        match is_taken || !self.cursors.insert(key) {
+            true => Err(messages::variable_already_declared(name)),
+            false => Ok(()),
+        }
+    }
+
+    /// Declares a parameter that is a cursor. As one that is a table it has a place among the values, which no name leads to.
+    ///
+    /// # Errors
+    /// 134 when the name is taken.
+    pub(crate) fn declare_cursor_parameter(&mut self, name: &str) -> Result<()> {
+        self.types.push(SqlType::Int);
+        self.declare_cursor(name)
+    }
+
+    /// Whether a name is that of a cursor variable.
+    pub(crate) fn is_cursor(&self, name: &str) -> bool {
+        !self.cursors.is_empty() && self.cursors.contains(&name.to_lowercase())
     }
 
     /// The ids in the catalog of the types that its declarations name, beside the system's.

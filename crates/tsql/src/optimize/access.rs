@@ -107,7 +107,7 @@ fn covers(scan: &ScanNode, index: &IndexDefinition) -> bool {
 
 impl Choosing<'_, '_> {
     fn best(&self, scan: &ScanNode, conditions: &[Condition]) -> Option<IndexSeek> {
-        if scan.access == Access::Scan || scan.text_row.is_some() {
+        if scan.access == Access::Scan || scan.text_row.is_some() || scan.cursor.is_some() {
             return None;
         }
         let mut best: Option<Candidate> = None;

@@ -8,7 +8,8 @@ use super::estimate::{Estimator, Expectations};
 use super::trees::Stage;
 use super::{Optimizer, columns, rewrite, unnest};
 use crate::bind::{
-    BoundDelete, BoundInsert, BoundMerge, BoundQuery, BoundUpdate, ChangedRows, InsertRows, Nested, RowSearch,
+    BoundCursor, BoundDelete, BoundInsert, BoundMerge, BoundQuery, BoundUpdate, ChangedRows, InsertRows, Nested,
+    RowSearch,
 };
 use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TargetColumns, TopCount};
 
@@ -74,6 +75,12 @@ impl Logical for BoundQuery {
         optimizer.statement_query(&mut self.plan)?;
         let mut values = self.assignments.iter_mut().flatten();
         values.try_for_each(|(_, value)| optimizer.expression(value))
+    }
+}
+
+impl Logical for BoundCursor {
+    fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        self.query.optimize(optimizer)
     }
 }
 

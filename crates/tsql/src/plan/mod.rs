@@ -61,8 +61,8 @@ pub use serialized::{
 };
 pub use shape::{Below, OwnPlaces, Shape};
 pub use source::{
-    BoundTable, DerivedNode, FunctionNode, ModuleNode, RecursiveNode, RoundNode, SampleSize, SampledPages, ScanNode,
-    TextRow, ValuesNode, VariableNode, ViewNode,
+    BoundTable, CursorScan, DerivedNode, FunctionNode, ModuleNode, RecursiveNode, RoundNode, SampleSize, SampledPages,
+    ScanNode, TextRow, ValuesNode, VariableNode, ViewNode,
 };
 pub use target::{
     Assignment, BoundOutput, Cascade, CascadeAction, Check, OutputTarget, PeriodTarget, Reference, RowAction, Target,

@@ -34,6 +34,15 @@ pub struct TextRow {
     pub statement: &'static str,
 }
 
+/// How a cursor reads a table. Where it is comes with the execution ([`CursorReading`](crate::state::CursorReading)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CursorScan {
+    /// The one row that it is at, of its table of this number.
+    Row(usize),
+    /// The rows behind its place, or before it.
+    Walk,
+}
+
 /// A scan of a table into its range of the wide row.
 #[derive(Clone, Debug)]
 pub struct ScanNode {
@@ -46,6 +55,8 @@ pub struct ScanNode {
     pub held: Vec<usize>,
     /// The only row that is read.
     pub text_row: Option<Box<TextRow>>,
+    /// How a cursor reads it, if one does.
+    pub cursor: Option<CursorScan>,
     /// Where to put the row's locator, for UPDATE and DELETE, and for TEXTPTR.
     pub locator: Option<usize>,
     /// Where to put the place of the row in the files, for `%%physloc%%`.

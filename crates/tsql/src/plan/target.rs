@@ -321,10 +321,19 @@ pub enum OutputTarget {
 /// MERGE the row of its join.
 pub struct BoundOutput {
     pub expressions: Vec<Expr>,
-    /// Their names and types.
+    /// The names and types of those that go to the target.
     pub columns: Vec<ResultColumn>,
     /// Where they go.
     pub target: OutputTarget,
+    /// Those of the others, behind them, which a second OUTPUT shows the client.
+    pub shown: Vec<ResultColumn>,
+}
+
+impl BoundOutput {
+    /// Whether any of it goes to the client.
+    pub fn goes_to_client(&self) -> bool {
+        matches!(self.target, OutputTarget::Client) || !self.shown.is_empty()
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use engine::error::Result;
 use engine::versions::HeldSnapshot;
 use engine::workspace::{SpillUses, replace_spill_uses};
 
-use super::{ContextFrame, Cursor, SessionState, SetOptions};
+use super::{ContextFrame, SessionState, SetOptions, SharedCursor};
 use crate::measure::Measures;
 use crate::messages;
 
@@ -117,7 +117,7 @@ pub(crate) struct FunctionFrame<'s> {
     error_number: i32,
     fetch_status: i32,
     scope_identity: Option<i64>,
-    cursors: HashMap<String, Cursor>,
+    cursors: HashMap<String, SharedCursor>,
     measures: Option<Rc<Measures>>,
     spilled: SpillUses,
 }

@@ -18,6 +18,7 @@ mod api_cursor;
 mod bulk;
 mod caller;
 mod cursor;
+mod cursor_row;
 mod definitions;
 mod frame;
 mod impersonation;
@@ -38,7 +39,10 @@ pub(crate) use api_cursor::{ApiCursor, ApiCursors, PreparedCursor};
 pub(crate) use bulk::BulkTarget;
 pub(crate) use caller::{ModuleCaller, TableLender};
 pub use cursor::Cursor;
-pub(crate) use cursor::{declared_bytes, opened_bytes};
+pub(crate) use cursor::{
+    CursorConcurrency, CursorDeclaration, CursorModel, CursorOperation, SharedCursor, declared_bytes, opened_bytes,
+};
+pub(crate) use cursor_row::{CurrentRow, CursorPlace, CursorReading, CursorWay, TableRow};
 pub use definitions::StatementLock;
 pub(crate) use definitions::{Dependencies, Reading};
 pub(crate) use frame::{FunctionFrame, LevelFrame, ModuleFrame, UnitFrame};
@@ -57,7 +61,7 @@ pub(crate) use trigger::{RunningTrigger, TriggerEventData, TriggerFrame};
 
 use std::cell::{Cell, Ref, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -131,13 +135,13 @@ pub struct SessionState {
     now_unix_micros: Cell<u64>,
     caught: RefCell<Vec<Message>>,
     /// Cursors by name in lower case.
-    pub cursors: RefCell<HashMap<String, Cursor>>,
+    pub(crate) cursors: RefCell<HashMap<String, SharedCursor>>,
     /// What these take.
     pub(crate) cursor_tally: Rc<Tally>,
     /// Cursors that the client has opened by handle.
     pub(crate) api_cursors: RefCell<ApiCursors>,
-    /// What the cursor opened last is kept under.
-    pub(crate) last_cursor: RefCell<String>,
+    /// The cursor opened last.
+    last_cursor: RefCell<Weak<RefCell<Cursor>>>,
     caller: Box<dyn ModuleCaller>,
     function_depth: Cell<u32>,
     /// The triggers under way, the innermost last.
@@ -489,7 +493,7 @@ impl SessionState {
     pub(crate) fn reset(&self, keeps_isolation: bool) -> Result<()> {
         self.cursors.borrow_mut().clear();
         self.api_cursors.borrow_mut().clear();
-        self.last_cursor.borrow_mut().clear();
+        self.forget_opened();
         let isolation = self.options().isolation;
         self.change_options(|options| options.context_info = None);
         let mut first = SetOptions::configured(&self.instance.configuration);

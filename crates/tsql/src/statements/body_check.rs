@@ -61,7 +61,10 @@ impl<'w> PartBinder<'w> for BodyCheck<'w> {
                 _ => None,
             });
         let mut named = arguments.chain(&execute.return_variable);
-        let is_unknown = |name: &&String| self.scope.scalar(name).is_none() && self.scope.table(name).is_none();
+        let is_unknown = |name: &&String| {
+            let scope = self.scope;
+            scope.scalar(name).is_none() && scope.table(name).is_none() && !scope.is_cursor(name)
+        };
         match named.find(is_unknown) {
             Some(name) => Err(messages::variable_not_declared(name)),
             None => Ok(()),

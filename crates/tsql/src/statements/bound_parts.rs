@@ -84,7 +84,13 @@ pub(super) trait PartBinder<'w> {
                     AssignmentOperator::Assign => None,
                     AssignmentOperator::Compound(operator) => Some(operator),
                 };
-                self.bind(|binder| binder.assigned(&assignment.variable, operator, &assignment.value))
+                self.bind(|binder| match binder.is_cursor(&assignment.variable) {
+                    // What it refers to is found when this runs.
+                    true => Ok(()),
+                    false => binder
+                        .assigned(&assignment.variable, operator, &assignment.value)
+                        .map(drop),
+                })
             }
             Kind::Declare(declarations) => declarations.iter().try_for_each(|one| self.declaration(one)),
             Kind::DeclareCursor(cursor) | Kind::SetCursorVariable(cursor) => {

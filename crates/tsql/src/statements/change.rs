@@ -109,7 +109,8 @@ impl Executor<'_> {
                 self.lock_for_insert(target, Mode::IX)?;
                 let context = Context::new(self.session, &self.variables);
                 let mut pipeline = Pipeline::new(&context, target, columns, "INSERT", None)?;
-                for row in rows.rows {
+                let shown = rows.rows;
+                for row in &shown {
                     let given = |position: usize| {
                         let sql_type = output
                             .columns
@@ -120,9 +121,21 @@ impl Executor<'_> {
                     pipeline.insert(assignments, false, &given)?;
                 }
                 pipeline.finish()?;
+                self.send_shown(output, &shown)?;
             }
         }
         Ok(())
+    }
+
+    /// Sends what a second OUTPUT shows, behind what the first one stores.
+    fn send_shown(&mut self, output: &BoundOutput, rows: &[Vec<Value>]) -> Result<()> {
+        if output.shown.is_empty() {
+            return Ok(());
+        }
+        self.sink.columns(&output.shown).map_err(closed)?;
+        let cut = super::select::Cut::of(&output.shown, self.session.options().text_size_bytes);
+        let mut shown = rows.iter().filter_map(|row| row.get(output.columns.len()..));
+        shown.try_for_each(|row| super::select::send_row(self.sink, row, &cut))
     }
 
     /// Counts and tells the end of a changing statement.
@@ -134,5 +147,5 @@ impl Executor<'_> {
 
 /// Whether OUTPUT goes to the client.
 pub(super) fn goes_to_client(output: Option<&BoundOutput>) -> bool {
-    output.is_some_and(|output| matches!(output.target, OutputTarget::Client))
+    output.is_some_and(BoundOutput::goes_to_client)
 }

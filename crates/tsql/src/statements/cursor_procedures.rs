@@ -179,11 +179,6 @@ fn no_single_select() -> Error {
     Error::new(16_938, 16, 1, text)
 }
 
-/// 16929: what would change rows through a cursor.
-fn read_only() -> Error {
-    Error::new(16_929, 16, 1, "The cursor is READ ONLY.")
-}
-
 fn with_row_status(columns: &[ResultColumn]) -> Vec<ResultColumn> {
     let status = ResultColumn {
         nullable: false,
@@ -384,7 +379,7 @@ impl Executor<'_> {
             &callable,
             (request.declarations, request.statement),
             request.values,
-            |inner| inner.rows_of(query),
+            |inner| inner.rows_of(query, false),
         );
         let opened = rows.and_then(|(columns, rows)| {
             let scroll_option = granted_scroll(request.scroll_option)?;
@@ -532,7 +527,7 @@ impl Executor<'_> {
         let mut cursors = session.api_cursors.borrow_mut();
         let cursor = cursors.find(handle).ok_or_else(|| arguments.unknown(handle))?;
         if operation & CHANGES != 0 {
-            return Err(read_only());
+            return Err(crate::messages::cursor_is_read_only());
         }
         if operation & !(REFRESH | SET_POSITION) != 0 || operation == 0 {
             return Err(crate::bind::not_supported("sp_cursor with this operation"));
@@ -602,7 +597,7 @@ fn fetch_range(cursor: &ApiCursor, kind: i32, number: i64, amount: i64) -> Resul
 }
 
 /// The query, if that is all there is and it gives rows.
-fn single_query(statements: &[Statement]) -> Option<&Query> {
+pub(super) fn single_query(statements: &[Statement]) -> Option<&Query> {
     let [statement] = statements else { return None };
     let StatementKind::Select(query) = &statement.kind else {
         return None;

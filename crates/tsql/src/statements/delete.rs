@@ -14,6 +14,7 @@ use crate::modify::{Changed, Pipeline};
 use crate::plan::Target;
 use crate::prepared::Bound;
 use crate::sink::DoneKind;
+use crate::state::CursorOperation;
 
 impl Executor<'_> {
     pub(super) fn delete(&mut self, delete: &Delete, _line: u32) -> Result<()> {
@@ -22,18 +23,20 @@ impl Executor<'_> {
             return Err(Error::assertion("a DELETE bound to something else"));
         };
         let search = &bound.search;
+        let at = self.cursor_of_change(delete.current_of.as_ref(), &search.target, &[])?;
         let count = self.atomically(true, |executor| {
             executor.within_no_wait(search.no_wait, |executor| {
-                let changed = executor.delete_rows(search)?;
+                let changed = executor.through_cursor(at.as_ref(), |executor| executor.delete_rows(search))?;
                 executor.finish_output(search.output.as_ref(), changed)
             })
         })?;
+        self.note_change(at, CursorOperation::Delete)?;
         self.changed(count, DoneKind::Delete, goes_to_client(search.output.as_ref()))
     }
 
     pub(super) fn delete_rows(&self, search: &RowSearch) -> Result<Changed> {
         let limit = self.top_limit(search.top.as_ref())?;
-        let context = Context::new(self.session, &self.variables);
+        let context = Context::new(self.session, &self.variables).at_cursor(self.at_cursor.clone());
         let mut operator = open(&search.node, context.locks(), &context)?;
         let mut pipeline = Pipeline::new(
             &context,

@@ -324,6 +324,15 @@ impl Executor<'_> {
             })
     }
 
+    /// The columns of a text's first result.
+    ///
+    /// # Errors
+    /// Those of the text.
+    pub(super) fn first_result_columns(&mut self, text: &str) -> Result<Vec<ResultColumn>> {
+        let columns = self.first_columns((text, ""), false)?;
+        Ok(columns.into_iter().map(|told| told.column).collect())
+    }
+
     /// The description of the columns of a text's first result, in rows of [`COLUMN_PARTS`].
     pub(super) fn first_result(&mut self, text: (&str, &str), browse: bool) -> Result<Vec<Vec<Value>>> {
         let columns = self.first_columns(text, browse)?;

@@ -11,6 +11,7 @@ use engine::types::{Length, SqlType, Value};
 use engine::workspace::Workspace;
 
 use super::cursor_procedures::CursorProcedure;
+use super::cursor_told::ToldCursors;
 use super::executor::{Executor, Flow, Outcome, Returns, closed};
 use super::host::{BatchHost, type_of};
 use super::prepared_handles::HandleProcedure;
@@ -39,6 +40,17 @@ pub(crate) struct GivenArgument<'g> {
     pub(crate) sql_type: SqlType,
     /// The table, in place of a value.
     pub(crate) table: Option<GivenTable<'g>>,
+    /// The caller's cursor variable, in place of a value.
+    pub(crate) cursor: Option<GivenCursor<'g>>,
+}
+
+/// A cursor variable as an argument.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GivenCursor<'g> {
+    /// The variable, with its `@`.
+    variable: &'g str,
+    /// Whether it refers to a cursor.
+    is_allocated: bool,
 }
 
 /// What a callee begins with.
@@ -57,6 +69,8 @@ struct Frame {
     recompiles: bool,
     /// The module's clause EXECUTE AS.
     execute_as: Option<i32>,
+    /// Its parameters that are cursors.
+    cursors: Vec<String>,
 }
 
 /// What a call answers.
@@ -110,6 +124,7 @@ enum ExecutorProcedure {
     SequenceRange,
     Handle(HandleProcedure),
     Cursor(CursorProcedure),
+    ToldCursors(ToldCursors),
 }
 
 impl ExecutorProcedure {
@@ -122,7 +137,9 @@ impl ExecutorProcedure {
             super::sequence::GET_RANGE => Some(ExecutorProcedure::SequenceRange),
             _ => {
                 let handle = HandleProcedure::of(name).map(ExecutorProcedure::Handle);
-                handle.or_else(|| CursorProcedure::of(name).map(ExecutorProcedure::Cursor))
+                let cursor = || CursorProcedure::of(name).map(ExecutorProcedure::Cursor);
+                let told = || ToldCursors::of(name).map(ExecutorProcedure::ToldCursors);
+                handle.or_else(cursor).or_else(told)
             }
         }
     }
@@ -135,7 +152,10 @@ impl Executor<'_> {
         if is_of_batch {
             self.sink.call_begun();
         }
-        let result = self.executed(execute, line);
+        let result = match &execute.result_sets {
+            None => self.executed(execute, line),
+            Some(sets) => self.within_result_sets(sets, line, |inner| inner.executed(execute, line)),
+        };
         let told = match &result {
             Ok((Flow::Shutdown(_), _)) => Ok(()),
             Ok((_, end)) if is_of_batch => self.sink.call_ended(*end).map_err(closed),
@@ -151,6 +171,7 @@ impl Executor<'_> {
         }
     }
 
+    /// What is called, and how it has ended.
     fn executed(&mut self, execute: &Execute, line: u32) -> Outcome<(Flow, CallEnd)> {
         match &execute.module {
             ExecuteModule::Text(text) => {
@@ -193,8 +214,13 @@ impl Executor<'_> {
                 ExpressionKind::Variable(name) => self.batch.scope.table(name),
                 _ => None,
             };
-            let is_default =
-                table.is_some() || matches!(argument.value.kind, ExpressionKind::Literal(Literal::Default));
+            let cursor = match &argument.value.kind {
+                ExpressionKind::Variable(name) => self.given_cursor(name),
+                _ => None,
+            };
+            let is_default = table.is_some()
+                || cursor.is_some()
+                || matches!(argument.value.kind, ExpressionKind::Literal(Literal::Default));
             let (value, sql_type) = if is_default {
                 (Value::Null, SqlType::Int)
             } else {
@@ -205,13 +231,36 @@ impl Executor<'_> {
                 value: (!is_default).then_some(Cow::Owned(value)),
                 sql_type,
                 table: table.map(|(slot, _)| GivenTable::Variable(slot)),
+                cursor,
             });
         }
         Ok(given)
     }
 
+    /// A cursor variable as an argument, if the name is one's.
+    fn given_cursor<'g>(&self, name: &'g str) -> Option<GivenCursor<'g>> {
+        self.batch.scope.is_cursor(name).then(|| {
+            let key = self.session.local_cursor(&name.to_lowercase());
+            GivenCursor {
+                variable: name,
+                is_allocated: self.session.cursor(&key).is_some(),
+            }
+        })
+    }
+
+    /// Has the caller's variables refer to the cursors that the parameters of what was called refer to. Those alone that are open come back
+    /// (sql-docs, CREATE PROCEDURE, "Use cursor output parameters").
+    fn take_cursor(&mut self, variable: &str, parameter: &str) {
+        let given = self.given_cursors.iter();
+        let mut given = given.filter(|(name, _)| name.eq_ignore_ascii_case(parameter));
+        if let Some((_, cursor)) = given.next() {
+            let key = self.session.local_cursor(&variable.to_lowercase());
+            self.session.cursors.borrow_mut().insert(key, cursor.clone());
+        }
+    }
+
     /// Copies OUTPUT parameters and the return status back into the caller's variables.
-    fn take_outputs(&self, execute: &Execute, called: &CallResult) -> Result<()> {
+    fn take_outputs(&mut self, execute: &Execute, called: &CallResult) -> Result<()> {
         for (position, argument) in execute.arguments.iter().enumerate() {
             let output = match &argument.name {
                 Some(name) => called
@@ -225,11 +274,14 @@ impl Executor<'_> {
             else {
                 continue;
             };
-            if let Some((slot, sql_type)) = self.batch.scope.scalar(variable) {
+            if self.batch.scope.is_cursor(variable) {
+                self.take_cursor(variable, &output.name);
+            } else if let Some((slot, sql_type)) = self.batch.scope.scalar(variable) {
                 self.context()
                     .set_variable(slot, convert(&output.value, output.sql_type, sql_type, None)?)?;
             }
         }
+        self.given_cursors.clear();
         if let Some(variable) = &execute.return_variable {
             let (slot, sql_type) = self
                 .batch
@@ -255,6 +307,7 @@ impl Executor<'_> {
             returns: Returns::Nothing,
             recompiles: false,
             execute_as: None,
+            cursors: Vec::new(),
         };
         let received = Received {
             values: Vec::new(),
@@ -273,6 +326,7 @@ impl Executor<'_> {
             returns,
             recompiles,
             execute_as,
+            cursors,
         } = frame;
         let of_module = ModuleFrame::enter(self.session).map_err(|error| self.failure(error, 1))?;
         let (count, name) = (self.session.transaction_count(), procedure.clone());
@@ -294,6 +348,14 @@ impl Executor<'_> {
         };
         inner.return_tables(&self.variables, &tables);
         let values = inner.variables.values.take();
+        self.given_cursors = cursors
+            .into_iter()
+            .filter_map(|name| {
+                let cursor = self.session.cursor(&self.session.local_cursor(&name.to_lowercase()))?;
+                let is_open = cursor.borrow().is_open();
+                is_open.then_some((name, cursor))
+            })
+            .collect();
         self.end_temporary_tables();
         let left = of_module.leave();
         left.map_err(|error| self.failure(error, 1).with_class(Class::Batch))?;
@@ -394,6 +456,10 @@ impl Executor<'_> {
             }
             ExecutorProcedure::Handle(procedure) => self.call_handle_procedure(procedure, own_name, given, line),
             ExecutorProcedure::Cursor(procedure) => self.call_cursor_procedure(procedure, own_name, given, line),
+            ExecutorProcedure::ToldCursors(procedure) => {
+                let told = self.tell_cursors(procedure, given);
+                told.map_err(|error| self.failure(error, line))
+            }
         }
     }
 
@@ -420,6 +486,7 @@ impl Executor<'_> {
             returns: Returns::Status,
             recompiles: recompiles || module.is_recompiled,
             execute_as: module.execute_as,
+            cursors: cursor_parameters(&callable.parameters),
         };
         let run = || {
             session.under_settings(module.settings, || {
@@ -496,6 +563,11 @@ impl Executor<'_> {
                 values.push(Value::Null);
                 continue;
             }
+            if parameter.is_cursor {
+                argument.map_or_else(|| Err(missing(&parameter.name)), require_cursor)?;
+                values.push(Value::Null);
+                continue;
+            }
             argument.map_or(Ok(()), |argument| self.require_value(argument, sql_type))?;
             let value = argument.and_then(|argument| Some((argument.value.as_deref()?, argument.sql_type)));
             values.push(match (value, &parameter.default) {
@@ -512,8 +584,11 @@ impl Executor<'_> {
         Ok(Received { values, tables })
     }
 
-    /// 206 for a table in place of a value.
+    /// 206 for a table in place of a value, 16949 for a cursor.
     fn require_value(&self, argument: &GivenArgument<'_>, wanted: SqlType) -> Result<()> {
+        if let Some(cursor) = &argument.cursor {
+            return Err(messages::cursor_variable_as_value(cursor.variable));
+        }
         let given = match argument.table {
             None => return Ok(()),
             Some(GivenTable::Client(table)) => table.type_name()[2],
@@ -704,6 +779,7 @@ impl Executor<'_> {
             returns: Returns::Status,
             recompiles: false,
             execute_as: None,
+            cursors: cursor_parameters(&callable.parameters),
         };
         let run = || self.run_callable(&callable.parameters, frame, values);
         session.within_schema(None, || session.within_module(0, run))
@@ -756,6 +832,24 @@ impl Executor<'_> {
         }
         result.map_err(|failure| failure.error())?;
         Ok((collector.types, collector.rows))
+    }
+}
+
+/// The names of the parameters that are cursors.
+fn cursor_parameters(parameters: &[ModuleParameter]) -> Vec<String> {
+    let cursors = parameters.iter().filter(|parameter| parameter.is_cursor);
+    cursors.map(|parameter| parameter.name.clone()).collect()
+}
+
+/// 206 for a value in place of a cursor, 16951 for a variable that has one already.
+pub(super) fn require_cursor(argument: &GivenArgument<'_>) -> Result<()> {
+    match &argument.cursor {
+        None => Err(messages::operand_type_clash(
+            messages::type_name(argument.sql_type),
+            "cursor",
+        )),
+        Some(cursor) if cursor.is_allocated => Err(messages::cursor_argument_allocated(cursor.variable)),
+        Some(_) => Ok(()),
     }
 }
 
@@ -857,5 +951,6 @@ pub(crate) fn given_by_client(parameter: &crate::sink::Parameter) -> GivenArgume
         value: (!parameter.is_default && parameter.table.is_none()).then_some(Cow::Borrowed(&parameter.value)),
         sql_type,
         table: parameter.table.as_deref().map(GivenTable::Client),
+        cursor: None,
     }
 }

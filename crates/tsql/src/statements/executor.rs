@@ -23,7 +23,7 @@ use crate::optimize::{Logical, Optimizer};
 use crate::plan_cache::{CountedHints, Execution, PlanCache, QueryStatistics};
 use crate::prepared::{Bound, CompiledBatch, Planned, Prepared, Template};
 use crate::sink::{DoneKind, Message, ResultSink, SinkClosed};
-use crate::state::{Dependencies, SessionState};
+use crate::state::{CursorReading, Dependencies, SessionState, SharedCursor};
 
 /// How often a statement is bound again because definitions change while it is bound. Each time another session has ended a CREATE,
 /// ALTER or DROP.
@@ -108,6 +108,13 @@ pub(super) struct New<T> {
     dependencies: Dependencies,
 }
 
+impl<T> New<T> {
+    /// What was bound, for someone who keeps it beyond the statement, and what that depends on.
+    pub(super) fn into_parts(self) -> (T, Dependencies) {
+        (self.bound, self.dependencies)
+    }
+}
+
 /// What a statement ends in.
 pub(super) type Outcome<T> = std::result::Result<T, Box<Failure>>;
 
@@ -176,6 +183,10 @@ pub struct Executor<'s> {
     running: RefCell<Option<Running>>,
     /// The plan that the statement under way runs by, where its figures are counted.
     pub(super) ran: RefCell<Option<Planned>>,
+    /// The row that the statement under way changes, if it is a cursor's.
+    pub(super) at_cursor: Option<Rc<CursorReading>>,
+    /// What the last call has given the parameters that are cursors, by their names.
+    pub(super) given_cursors: Vec<(String, SharedCursor)>,
 }
 
 /// What the running code returns to its caller.
@@ -238,6 +249,8 @@ impl<'s> Executor<'s> {
             whole: None,
             running: RefCell::default(),
             ran: RefCell::default(),
+            at_cursor: None,
+            given_cursors: Vec::new(),
         }
     }
 

@@ -12,10 +12,10 @@ use super::executor::Executor;
 use crate::ast::{Insert, InsertSource};
 use crate::bind::{BoundInsert, ChangedRows, InsertRows, Nested};
 use crate::context::Context;
-use crate::exec::{evaluate, evaluate_or_held, open, test};
+use crate::exec::{evaluate, evaluate_or_held, open, share_of, test};
 use crate::grant::KeptRows;
 use crate::modify::{Changed, Fill, Pipeline, require_current};
-use crate::plan::{Assignment, Expr, JoinMethod, Node, QueryPlan, Shape, Target};
+use crate::plan::{Assignment, Expr, JoinMethod, Node, QueryPlan, Shape, Target, TopCount};
 use crate::prepared::Bound;
 use crate::sink::DoneKind;
 
@@ -40,10 +40,23 @@ impl Executor<'_> {
         self.changed(count, DoneKind::Insert, goes_to_client(bound.output.as_ref()))
     }
 
-    /// How many rows TOP lets in.
-    pub(super) fn top_limit(&self, top: Option<&crate::plan::TopCount>) -> Result<u64> {
+    /// How many of so many rows TOP lets in.
+    fn top_of(&self, top: Option<&TopCount>, row_count: usize) -> Result<usize> {
+        let Some(top) = top.filter(|top| top.percent) else {
+            let limit = self.top_limit(top)?;
+            return Ok(usize::try_from(limit).unwrap_or(usize::MAX).min(row_count));
+        };
+        let context = Context::new(self.session, &self.variables);
+        let Value::Float(percent) = evaluate(&top.count, &[], &context)?.into_owned() else {
+            return Err(crate::messages::row_count_not_integer());
+        };
+        share_of(row_count as u64, percent).map(|count| count as usize)
+    }
+
+    /// How many rows TOP lets in that does not ask for a share of them.
+    pub(super) fn top_limit(&self, top: Option<&TopCount>) -> Result<u64> {
         match top {
-            Some(top) if top.percent => Err(crate::bind::not_supported("TOP PERCENT of a change")),
+            Some(top) if top.percent => Err(Error::assertion("a share of rows that are not counted")),
             Some(top) => {
                 let context = Context::new(self.session, &self.variables);
                 let count = evaluate(&top.count, &[], &context)?.as_i64().unwrap_or(0);
@@ -57,8 +70,7 @@ impl Executor<'_> {
     }
 
     fn insert_values(&self, bound: &BoundInsert, rows: &[Vec<Option<Expr>>]) -> Result<Changed> {
-        let limit = self.top_limit(bound.top.as_ref())?;
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let limit = self.top_of(bound.top.as_ref(), rows.len())?;
         let context = Context::new(self.session, &self.variables);
         // All of them before the first one goes in: their subqueries may read the target.
         let given = rows.iter().take(limit).map(|expressions| {
@@ -195,7 +207,8 @@ impl Executor<'_> {
         let context = Context::new(self.session, &self.variables);
         let mut pipeline = pipeline_of(bound, &context)?;
         pipeline.fill_holes();
-        for values in &rows.rows {
+        let limit = self.top_of(bound.top.as_ref(), rows.rows.len())?;
+        for values in rows.rows.iter().take(limit) {
             let given = |position: usize| {
                 let sql_type = columns.get(position).copied().unwrap_or(SqlType::Int);
                 Some((values.get(position).cloned().unwrap_or(Value::Null), sql_type))

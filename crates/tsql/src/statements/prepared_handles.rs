@@ -141,6 +141,7 @@ impl GivenArgument<'_> {
             value: Some(std::borrow::Cow::Owned(engine::types::Value::Null)),
             sql_type: SqlType::Int,
             table: None,
+            cursor: None,
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::modify::{Changed, Pipeline, RowChange};
 use crate::plan::Target;
 use crate::prepared::Bound;
 use crate::sink::DoneKind;
+use crate::state::CursorOperation;
 
 impl Executor<'_> {
     pub(super) fn update(&mut self, update: &Update, _line: u32) -> Result<()> {
@@ -24,19 +25,21 @@ impl Executor<'_> {
         let Bound::Update(bound) = &*bound else {
             return Err(Error::assertion("an UPDATE bound to something else"));
         };
+        let at = self.cursor_of_change(update.current_of.as_ref(), &bound.search.target, &update.assignments)?;
         let count = self.atomically(true, |executor| {
             executor.within_no_wait(bound.search.no_wait, |executor| {
-                let changed = executor.update_rows(bound)?;
+                let changed = executor.through_cursor(at.as_ref(), |executor| executor.update_rows(bound))?;
                 executor.finish_output(bound.search.output.as_ref(), changed)
             })
         })?;
+        self.note_change(at, CursorOperation::Update)?;
         self.changed(count, DoneKind::Update, goes_to_client(bound.search.output.as_ref()))
     }
 
     pub(super) fn update_rows(&self, bound: &BoundUpdate) -> Result<Changed> {
         let search = &bound.search;
         let limit = self.top_limit(search.top.as_ref())?;
-        let context = Context::new(self.session, &self.variables);
+        let context = Context::new(self.session, &self.variables).at_cursor(self.at_cursor.clone());
         let mut operator = open(&search.node, context.locks(), &context)?;
         let mut pipeline = Pipeline::new(
             &context,
@@ -65,6 +68,9 @@ impl Executor<'_> {
                     Some(_) => Vec::new(),
                     None => search.old_row(&row).to_vec(),
                 };
+                if let (Some(reading), None) = (context.cursor(), &bound.changes_apart) {
+                    reading.change_to(&new);
+                }
                 let locator = search.locator_of(&row).clone();
                 grant.require(row_bytes(&old) + row_bytes(&new) + row_bytes(std::slice::from_ref(&locator)))?;
                 found.push(RowChange::Update { locator, old, new });

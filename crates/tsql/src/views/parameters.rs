@@ -20,6 +20,7 @@ struct ParameterRow {
     number: i32,
     sql_type: SqlType,
     output: bool,
+    is_cursor: bool,
     /// `user_type_id` of its type, if it is a table.
     table_type: Option<i32>,
 }
@@ -35,7 +36,7 @@ system_row!(ParameterRow {
     "precision" TINYINT => |row| Value::TinyInt(row.table_type.map_or(row.sql_type.precision(), |_| 0));
     "scale" TINYINT => |row| Value::TinyInt(row.sql_type.scale());
     "is_output" BIT => |row| row.output.into();
-    "is_cursor_ref" BIT => |_| false.into();
+    "is_cursor_ref" BIT => |row| row.is_cursor.into();
     "has_default_value" BIT => |_| false.into();
     "is_xml_document" BIT => |_| false.into();
     "default_value" SqlType::NVarChar(Length::Max) => |_| Value::Null;
@@ -60,6 +61,7 @@ fn parameters(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
                 number: 0,
                 sql_type: *returns,
                 output: true,
+                is_cursor: false,
                 table_type: None,
             });
         }
@@ -70,6 +72,7 @@ fn parameters(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
             number,
             sql_type: parameter.sql_type,
             output: parameter.output,
+            is_cursor: parameter.is_cursor,
             table_type: parameter.table.as_ref().and_then(|shape| {
                 let id = shape.table_type.as_ref()?.object;
                 let own = context.database.catalog.by_id(id, context.session_id)?;

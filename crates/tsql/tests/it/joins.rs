@@ -41,6 +41,8 @@ const QUERIES: &[&str] = &[
     "select a.id, q.n from p a cross apply (select count(*) n from c where c.parent = a.id) q join k on k.kind = a.kind where a.id < 5 order by 1",
     "select a.id, q.id from k join p a on a.kind = k.kind outer apply (select top 1 c.id from c where c.parent = a.id order by c.id) q order by 1, 2",
     "select p.id, c.id from (p join k on k.kind = p.kind) left join (c join k x on x.kind = c.amount) on c.parent = p.id where p.id < 3 order by 1, 2",
+    "select p.id, c.id, k.word from p outer apply (c join k on k.kind = c.amount) where p.id < 3 order by 1, 2, 3",
+    "select p.id, c.id, k.word from p outer apply (c join k on k.kind = c.amount and c.amount < 0) where p.id < 3 order by 1, 2, 3",
 ];
 
 #[test]

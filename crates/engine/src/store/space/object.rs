@@ -224,6 +224,39 @@ impl ObjectSpace {
         }
     }
 
+    /// The page before `position` that comes next on the way back, and its position; `None` at the beginning.
+    pub fn page_before(&self, position: Position) -> Option<(PageId, Position)> {
+        let extents = self.extents.read();
+        let mut at = Position {
+            extent: position.extent.min(extents.len()),
+            page: position.page.min(EXTENT_PAGES),
+        };
+        loop {
+            if let Some(extent) = extents.get(at.extent)
+                && at.page > extents.first_page(at.extent)
+            {
+                at.page -= 1;
+                return Some((extent.page(at.page), at));
+            }
+            at = Position {
+                extent: at.extent.checked_sub(1)?,
+                page: EXTENT_PAGES,
+            };
+        }
+    }
+
+    /// Where a page is among the object's pages; its extent is looked for at the place `likely` first, then everywhere. `None` when it is
+    /// none of them any more.
+    pub fn position_of(&self, page: PageId, likely: usize) -> Option<Position> {
+        let extents = self.extents.read();
+        let place_in = |extent: usize| {
+            let pages = extents.get(extent)?;
+            let place = (0..EXTENT_PAGES).find(|place| pages.page(*place) == page)?;
+            Some(Position { extent, page: place })
+        };
+        place_in(likely).or_else(|| (0..extents.len()).find_map(place_in))
+    }
+
     /// Whether a page of its extents is free.
     pub fn is_free(&self, at: Position) -> bool {
         self.extents.read().is_free(at.extent, at.page)

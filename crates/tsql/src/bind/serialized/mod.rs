@@ -24,7 +24,7 @@ use crate::sink::ResultColumn;
 
 /// What the column of a result is called that is all of it (sql-docs, "Use FOR JSON output in SQL Server and in client apps").
 const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
-const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
+pub(crate) const XML_COLUMN: &str = "XML_F52E2B61-18A1-11d1-B105-00805F49916B";
 
 /// Properties of a select-list column besides its type.
 #[derive(Clone, Debug, Default)]

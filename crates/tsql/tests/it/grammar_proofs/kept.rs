@@ -75,6 +75,39 @@ pub const KEPT_PROOFS: &[(&str, &str, Proof)] = &[
     ("UPDATE STATISTICS WITH", "PAGECOUNT", BELIEVED),
     ("UPDATE STATISTICS WITH", "ROWCOUNT", BELIEVED),
     (
+        "DECLARE CURSOR",
+        "DYNAMIC",
+        Test("cursors", "a_dynamic_cursor_sees_what_comes_and_goes"),
+    ),
+    (
+        "DECLARE CURSOR",
+        "KEYSET",
+        Test("cursors", "a_keyset_keeps_its_members"),
+    ),
+    (
+        "DECLARE CURSOR",
+        "OPTIMISTIC",
+        Test("cursors", "an_optimistic_cursor_refuses_a_row_that_has_changed"),
+    ),
+    (
+        "DECLARE CURSOR",
+        "READ_ONLY",
+        Answers(
+            "declare k cursor read_only for select a from t open k fetch k delete t where current of k",
+            "Msg 16929",
+        ),
+    ),
+    (
+        "DECLARE CURSOR",
+        "SCROLL_LOCKS",
+        Test("cursors", "scroll_locks_keep_others_off_the_row"),
+    ),
+    (
+        "DECLARE CURSOR",
+        "TYPE_WARNING",
+        Test("cursors", "a_cursor_becomes_what_its_query_allows"),
+    ),
+    (
         "DBCC",
         "CLONEDATABASE",
         Test("clones", "a_clone_has_the_schema_and_the_statistics_and_no_rows"),

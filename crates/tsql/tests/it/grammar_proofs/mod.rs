@@ -960,14 +960,6 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     ),
     (
         "DECLARE CURSOR",
-        "INSENSITIVE",
-        Answers(
-            "declare k insensitive cursor for select a from t open k delete t fetch k",
-            "\n  1\n",
-        ),
-    ),
-    (
-        "DECLARE CURSOR",
         "LOCAL",
         Answers(
             "exec ('declare k cursor local for select a from t') select cursor_status('local', 'k'), cursor_status('global', 'k')",
