@@ -192,6 +192,14 @@ impl Error {
         no_such_file(file: &str) = 5041, 16, 1, "MODIFY FILE failed. File '{file}' does not exist.";
         /// 5042: a file still holds something.
         file_is_not_empty(file: &str) = 5042, 16, 1, "The file '{file}' cannot be removed because it is not empty.";
+        /// 4860: a file of rows that is not there, or that may not be read.
+        no_file_of_rows(path: &str) = 4860, 16, 1, "Cannot bulk load. The file \"{path}\" does not exist or you don't have file access rights.";
+        /// 4861: a file of rows, or one for what is wrong in it, that could not be opened.
+        cannot_open_file_of_rows(path: &str, cause: &str) = 4861, 16, 1, "Cannot bulk load because the file \"{path}\" could not be opened. Operating system error code {cause}.";
+        /// 4862: a file of rows that could not be read.
+        cannot_read_file_of_rows(path: &str, cause: &str) = 4862, 16, 1, "Cannot bulk load because the file \"{path}\" could not be read. Operating system error code {cause}.";
+        /// 4870: the file for rows with errors could not be written.
+        cannot_write_faulty_rows(path: &str, cause: &str) = 4870, 16, 1, "Cannot bulk load because of an error writing file \"{path}\". Operating system error code {cause}.";
         /// 5052: a restore is not finished.
         alter_while_restoring() = 5052, 16, 1, "ALTER DATABASE is not permitted while a database is in the Restoring state.";
         /// 5058: an option that a database cannot have.

@@ -21,6 +21,7 @@
 
 pub mod bind;
 pub mod context;
+pub mod data_file;
 pub mod exec;
 pub mod failure;
 pub mod functions;

@@ -3,11 +3,13 @@
 //! The table has a row for each message, and each row is a function. Texts follow Microsoft's list of "Database Engine events and errors"
 //! (sql-docs). The engine's own errors are in `engine::error`, syntax errors in [`syntax::error`].
 
+mod bulk_files;
 mod clr;
 mod cursors;
 mod large_objects;
 mod temporal;
 
+pub(crate) use bulk_files::*;
 pub(crate) use clr::*;
 pub(crate) use cursors::*;
 pub(crate) use large_objects::*;
@@ -276,20 +278,6 @@ engine::messages! { pub(crate) fn;
     identity_of_table_variable() = 1077, 16, 1, "INSERT into an identity column not allowed on table variables.";
     /// 8061: what follows the error of a client's row that does not fit a table type.
     table_parameter_does_not_conform(name: &str, number: i32, state: u8) = 8061, 16, 1, "The data for table-valued parameter \"{name}\" doesn't conform to the table type of the parameter. SQL Server error is: {number}, state: {state}";
-    /// 4804: fewer or other columns than INSERT BULK announces.
-    bulk_stream_ended(state: u8) = 4804, 16, state, "While reading current row from host, a premature end-of-message was encountered--an incoming data stream was interrupted when the server expected to see more data. The host program may have terminated. Ensure that you are using a supported client application programming interface (API).";
-    /// 4815: a value that is longer than its column is declared.
-    bulk_column_length(place: usize) = 4815, 17, 1, "Received an invalid column length from the bcp client for colid {place}.";
-    /// 4816: a column that is sent as another type than it is declared.
-    bulk_column_type(place: usize, state: u8) = 4816, 16, state, "Invalid column type from bcp client for colid {place}.";
-    /// 4817: ORDER of a column that the table does not have.
-    bulk_order_unknown(column: &str) = 4817, 16, 1, "Could not bulk load. The sorted column '{column}' is not valid. The ORDER hint is ignored.";
-    /// 4818: ORDER of a column twice.
-    bulk_order_twice(column: &str) = 4818, 16, 1, "Could not bulk load. The sorted column '{column}' was specified more than once. The ORDER hint is ignored.";
-    /// 4819: rows that do not come in the order of ORDER.
-    bulk_order_wrong(first: &str, second: &str) = 4819, 16, 1, "Cannot bulk load. The bulk data stream was incorrectly specified as sorted or the data violates a uniqueness constraint imposed by the target table. Sort order incorrect for the following two rows: primary key of first row: {first}, primary key of second row: {second}.";
-    /// 4891: the table of a bulk load is another one since it was announced.
-    bulk_target_changed() = 4891, 16, 1, "Insert bulk failed due to a schema change of the target table.";
     /// 206: types that never convert into each other.
     operand_type_clash(left: &str, right: &str) = 206, 16, 2, "Operand type clash: {left} is incompatible with {right}";
     /// 207: no such column.

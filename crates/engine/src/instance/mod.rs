@@ -36,6 +36,7 @@ mod registry;
 mod remembered;
 mod restore;
 mod reverting;
+mod rows_files;
 mod sessions;
 mod snapshots;
 mod standby;
@@ -64,6 +65,7 @@ pub use paths::{
 };
 pub use registry::{DatabaseSlot, DatabaseState};
 pub use remembered::Remembered;
+pub use rows_files::{FaultyRowsFile, RowsFile};
 pub use sessions::{ClientConnection, SessionDescription, SessionInformation, SessionOptions};
 pub use snapshots::CreateSnapshot;
 

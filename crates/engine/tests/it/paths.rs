@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use support::*;
 
-const PURPOSES: [Purpose; 8] = [
+const PURPOSES: [Purpose; 9] = [
     Purpose::NewFile,
     Purpose::RestoredFile { replace: false },
     Purpose::RestoredFile { replace: true },
@@ -29,6 +29,7 @@ const PURPOSES: [Purpose; 8] = [
     Purpose::ReadBackup,
     Purpose::UndoFile,
     Purpose::ReadForeign,
+    Purpose::ReadRows,
 ];
 const PLACES: [Place; 3] = [Place::Instance, Place::Allowed, Place::Outside];
 const HOLDERS: [Holder; 6] = [
@@ -51,23 +52,24 @@ const PRESENCES: [Presence; 7] = [
 
 /// The table of the module, row by row: the first that fits counts. `*` is anything, `file` anything but nothing and no file.
 const TABLE: &str = "
-    outside | *          | *         | outside | outside | outside | outside  | outside | outside  | outside | outside
-    *       | system     | *         | system  | system  | system  | system   | system  | system   | system | system
-    *       | *          | no file   | no file | no file | no file | no file  | no file | no file  | no file | no file
-    *       | database   | *         | in use  | in use  | in use  | in use   | in use  | in use   | in use | in use
-    *       | restored   | nothing   | in use  | make    | make    | in use   | in use  | in use   | in use | in use
-    *       | restored   | file      | in use  | replace | replace | in use   | in use  | in use   | in use | in use
-    *       | writer     | *         | in use  | in use  | in use  | in use   | in use  | in use   | in use | in use
-    *       | readers    | nothing   | in use  | in use  | in use  | in use   | in use  | missing  | in use | missing
-    *       | readers    | backup    | in use  | in use  | in use  | in use   | in use  | use      | in use | not ours
-    *       | readers    | other     | in use  | in use  | in use  | in use   | in use  | not ours | in use | use
-    *       | readers    | *         | in use  | in use  | in use  | in use   | in use  | not ours | in use | not ours
-    *       | nobody     | nothing   | make    | make    | make    | make     | make    | missing  | make | missing
-    *       | nobody     | empty     | exists  | exists  | exists  | not ours | replace | not ours | exists | not ours
-    *       | nobody     | backup    | exists  | exists  | exists  | use      | replace | use      | exists | not ours
-    *       | nobody     | database  | exists  | exists  | replace | not ours | exists  | not ours | exists | not ours
-    *       | nobody     | undo file | exists  | exists  | exists  | not ours | exists  | not ours | replace | not ours
-    *       | nobody     | other     | exists  | exists  | exists  | not ours | exists  | not ours | exists | use
+    outside | *          | *         | outside | outside | outside | outside  | outside | outside  | outside | outside | outside
+    *       | system     | *         | system  | system  | system  | system   | system  | system   | system | system | system
+    *       | *          | no file   | no file | no file | no file | no file  | no file | no file  | no file | no file | no file
+    *       | database   | *         | in use  | in use  | in use  | in use   | in use  | in use   | in use | in use | in use
+    *       | restored   | nothing   | in use  | make    | make    | in use   | in use  | in use   | in use | in use | in use
+    *       | restored   | file      | in use  | replace | replace | in use   | in use  | in use   | in use | in use | in use
+    *       | writer     | *         | in use  | in use  | in use  | in use   | in use  | in use   | in use | in use | in use
+    *       | readers    | nothing   | in use  | in use  | in use  | in use   | in use  | missing  | in use | missing | missing
+    *       | readers    | backup    | in use  | in use  | in use  | in use   | in use  | use      | in use | not ours | use
+    *       | readers    | other     | in use  | in use  | in use  | in use   | in use  | not ours | in use | use | use
+    *       | readers    | empty     | in use  | in use  | in use  | in use   | in use  | not ours | in use | not ours | use
+    *       | readers    | *         | in use  | in use  | in use  | in use   | in use  | not ours | in use | not ours | not ours
+    *       | nobody     | nothing   | make    | make    | make    | make     | make    | missing  | make | missing | missing
+    *       | nobody     | empty     | exists  | exists  | exists  | not ours | replace | not ours | exists | not ours | use
+    *       | nobody     | backup    | exists  | exists  | exists  | use      | replace | use      | exists | not ours | use
+    *       | nobody     | database  | exists  | exists  | replace | not ours | exists  | not ours | exists | not ours | not ours
+    *       | nobody     | undo file | exists  | exists  | exists  | not ours | exists  | not ours | replace | not ours | not ours
+    *       | nobody     | other     | exists  | exists  | exists  | not ours | exists  | not ours | exists | use | use
 ";
 
 fn place_name(place: Place) -> &'static str {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     AssignmentOperator, DataType, Delete, Expression, FunctionCall, Identifier, Insert, Merge, Name, NodeNumber,
-    OrderItem, Output, Over, Update,
+    OptionValue, OrderItem, Output, Over, Update,
 };
 
 /// A complete query: common table expressions, body, order and hints.
@@ -235,6 +235,7 @@ pub enum TableSource {
         columns: Vec<Identifier>,
     },
     OpenXml(Box<OpenXml>),
+    OpenRowset(Box<OpenRowset>),
     /// `(SELECT ...) AS alias (columns)`.
     Derived {
         /// Line of the source.
@@ -324,6 +325,20 @@ pub struct OpenXml {
     /// `WITH table`: the table whose columns it has.
     pub like: Option<Name>,
     pub alias: Option<Identifier>,
+}
+
+/// `OPENROWSET (BULK 'file', options) AS alias (columns)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenRowset {
+    /// Line of the word OPENROWSET.
+    pub line: u32,
+    /// The file, as written.
+    pub file: String,
+    /// `SINGLE_BLOB`, `FORMATFILE = 'file'` and so on.
+    pub options: Vec<OptionValue>,
+    pub alias: Option<Identifier>,
+    /// `alias (columns)`.
+    pub columns: Vec<Identifier>,
 }
 
 /// `name type ['path'] [AS JSON]` of OPENJSON WITH, and `name type ['pattern']` of OPENXML WITH.

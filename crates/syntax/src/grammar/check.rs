@@ -71,9 +71,14 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
             Some(_) => refused(statement.line, "WITH MARK"),
             None => Ok(()),
         },
-        StatementKind::Permission(_) | StatementKind::BulkInsert(_) => {
-            refused(statement.line, statement.kind.facts().name)
-        }
+        StatementKind::Permission(_) => refused(statement.line, statement.kind.facts().name),
+        StatementKind::BulkInsert(bulk) => bulk.options.iter().try_for_each(|option| {
+            let is_bare = matches!(
+                option.name.as_str(),
+                "CHECK_CONSTRAINTS" | "FIRE_TRIGGERS" | "KEEPIDENTITY" | "KEEPNULLS" | "TABLOCK"
+            );
+            check_bulk_option(&BULK_INSERT_OPTIONS, option, !is_bare)
+        }),
         StatementKind::InsertBulk(bulk) => check_insert_bulk(statement.line, bulk),
         // Commits are durable whatever they ask for: DELAYED_DURABILITY is DISABLED. The executor reads all of the others.
         StatementKind::CommitTransaction { .. }
@@ -172,20 +177,23 @@ fn check_insert_bulk(line: u32, bulk: &InsertBulk) -> Parsed<()> {
             return Err(ParseError::new(102, line, text));
         }
     }
-    for option in &bulk.options {
-        let is_number = matches!(option.name.as_str(), "ROWS_PER_BATCH" | "KILOBYTES_PER_BATCH");
-        let has_columns = !option.arguments.is_empty();
-        if has_columns != (option.name == "ORDER") || option.value.is_some() && !is_number {
-            let text = format!("Incorrect syntax near '{}'.", option.name);
-            return Err(ParseError::new(102, option.line, text));
-        }
-        let arguments_apart = OptionValue {
-            arguments: Vec::new(),
-            ..option.clone()
-        };
-        INSERT_BULK_OPTIONS.admit_option(&arguments_apart)?;
+    bulk.options.iter().try_for_each(|option| {
+        let has_value = matches!(option.name.as_str(), "ROWS_PER_BATCH" | "KILOBYTES_PER_BATCH");
+        check_bulk_option(&INSERT_BULK_OPTIONS, option, has_value)
+    })
+}
+
+/// An option of a bulk load: ORDER has columns, some have a value, the others stand alone.
+fn check_bulk_option(place: &Place, option: &OptionValue, has_value: bool) -> Parsed<()> {
+    let has_columns = !option.arguments.is_empty();
+    if has_columns != (option.name == "ORDER") || option.value.is_some() && !has_value {
+        let text = format!("Incorrect syntax near '{}'.", option.name);
+        return Err(ParseError::new(102, option.line, text));
     }
-    Ok(())
+    place.admit_option(&OptionValue {
+        arguments: Vec::new(),
+        ..option.clone()
+    })
 }
 
 fn check_function(line: u32, function: &CreateFunction) -> Parsed<()> {

@@ -48,6 +48,8 @@ pub const PLACES: &[&Place] = &[
     &VIEW_OPTIONS,
     &TRIGGER_OPTIONS,
     &INSERT_BULK_OPTIONS,
+    &BULK_INSERT_OPTIONS,
+    &OPENROWSET_OPTIONS,
 ];
 
 /// SET options that are ON or OFF.
@@ -816,5 +818,68 @@ pub const INSERT_BULK_OPTIONS: Place = Place {
         "ORDER" => Obeyed,
         "ROWS_PER_BATCH" => Advice,
         "TABLOCK" => Obeyed,
+    },
+};
+
+/// The code pages that files of rows are read in.
+const CODE_PAGES: &[&str] = &["ACP", "RAW", "1252", "65001"];
+
+/// WITH of BULK INSERT.
+pub const BULK_INSERT_OPTIONS: Place = Place {
+    name: "BULK INSERT WITH",
+    unknown: Unknown::Syntax,
+    joint: " = ",
+    words: words! {
+        "BATCHSIZE" => Obeyed,
+        "CHECK_CONSTRAINTS" => Obeyed,
+        "CODEPAGE" => Only(CODE_PAGES),
+        "DATAFILETYPE" => Obeyed,
+        "DATA_SOURCE" => Refused,
+        "ERRORFILE" => Obeyed,
+        "ERRORFILE_DATA_SOURCE" => Refused,
+        "FIELDQUOTE" => Obeyed,
+        "FIELDTERMINATOR" => Obeyed,
+        "FIRE_TRIGGERS" => Obeyed,
+        "FIRSTROW" => Obeyed,
+        "FORMAT" => Only(&["CSV"]),
+        "FORMATFILE" => Obeyed,
+        "FORMATFILE_DATA_SOURCE" => Refused,
+        "KEEPIDENTITY" => Obeyed,
+        "KEEPNULLS" => Obeyed,
+        "KILOBYTES_PER_BATCH" => Advice,
+        "LASTROW" => Obeyed,
+        "MAXERRORS" => Obeyed,
+        "ORDER" => Obeyed,
+        "ROWS_PER_BATCH" => Advice,
+        "ROWTERMINATOR" => Obeyed,
+        "TABLOCK" => Obeyed,
+    },
+};
+
+/// What stands behind the file of OPENROWSET(BULK ...).
+pub const OPENROWSET_OPTIONS: Place = Place {
+    name: "OPENROWSET(BULK ...)",
+    unknown: Unknown::Syntax,
+    joint: " = ",
+    words: words! {
+        "CODEPAGE" => Only(CODE_PAGES),
+        "DATAFILETYPE" => Refused,
+        "DATA_SOURCE" => Refused,
+        "ERRORFILE" => Refused,
+        "ERRORFILE_DATA_SOURCE" => Refused,
+        "FIELDQUOTE" => Refused,
+        "FIELDTERMINATOR" => Refused,
+        "FIRSTROW" => Obeyed,
+        "FORMAT" => Refused,
+        "FORMATFILE" => Obeyed,
+        "FORMATFILE_DATA_SOURCE" => Refused,
+        "LASTROW" => Obeyed,
+        "MAXERRORS" => Refused,
+        "ORDER" => Refused,
+        "ROWS_PER_BATCH" => Advice,
+        "ROWTERMINATOR" => Refused,
+        "SINGLE_BLOB" => Obeyed,
+        "SINGLE_CLOB" => Obeyed,
+        "SINGLE_NCLOB" => Obeyed,
     },
 };

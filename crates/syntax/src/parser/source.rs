@@ -2,8 +2,8 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    Expression, ExpressionKind, FunctionCall, Identifier, Join, JoinAlgorithm, JoinKind, Name, OpenXml, Pivot,
-    SampleUnit, SystemTime, TableHint, TableReference, TableSample, TableSource, Unpivot,
+    Expression, ExpressionKind, FunctionCall, Identifier, Join, JoinAlgorithm, JoinKind, Name, OpenRowset, OpenXml,
+    Pivot, SampleUnit, SystemTime, TableHint, TableReference, TableSample, TableSource, Unpivot,
 };
 use crate::error::ParseError;
 use crate::grammar::TABLE_HINTS;
@@ -217,6 +217,9 @@ impl Parser<'_> {
             self.refuse_sample()?;
             return Ok(TableSource::Variable { line, name, alias });
         }
+        if self.at_word("OPENROWSET") && self.peek_symbol(1, b'(')? && self.peek_word(2, "BULK")? {
+            return self.open_rowset(line);
+        }
         self.refuse(&[
             "OPENROWSET",
             "OPENQUERY",
@@ -281,6 +284,32 @@ impl Parser<'_> {
             schema,
             like,
             alias,
+        })))
+    }
+
+    /// `OPENROWSET (BULK 'file', options) [AS] alias [(columns)]`.
+    fn open_rowset(&mut self, line: u32) -> Parsed<TableSource> {
+        self.expect_word("OPENROWSET")?;
+        self.expect(b'(')?;
+        self.expect_word("BULK")?;
+        let file = self.string()?;
+        let mut options = Vec::new();
+        while self.eat(b',')? {
+            options.push(self.inner_option()?);
+        }
+        self.expect(b')')?;
+        let alias = self.optional_table_alias()?;
+        let columns = match alias {
+            Some(_) => self.optional_columns()?,
+            None => Vec::new(),
+        };
+        self.refuse_sample()?;
+        Ok(TableSource::OpenRowset(Box::new(OpenRowset {
+            line,
+            file,
+            options,
+            alias,
+            columns,
         })))
     }
 

@@ -235,6 +235,7 @@ impl<'a> Binder<'a> {
                 )
             }
             TableSource::OpenXml(open) => (self.open_xml(open, builder)?, false),
+            TableSource::OpenRowset(open) => (self.open_rowset(open, builder)?, false),
             TableSource::Derived {
                 query, alias, columns, ..
             } => (self.derived(query, columns, alias, None, builder)?, false),

@@ -30,6 +30,7 @@ mod hints;
 mod manipulation;
 mod merge;
 mod module;
+mod open_rowset;
 mod open_xml;
 mod outer_aggregate;
 mod outer_key;

@@ -12,7 +12,7 @@ use super::{Binder, ScopeColumn, not_supported};
 use crate::ast::{Expression, ExpressionKind, FunctionCall, Identifier, Literal, Name, XmlNamespaces};
 use crate::functions;
 use crate::messages;
-use crate::plan::{Expr, ExprKind, FunctionNode, Implementation, Node};
+use crate::plan::{Expr, ExprKind, FunctionNode, Implementation, Node, RowFunction, RowSource};
 use crate::scalar::data_type::{TypePlace, resolve};
 use crate::scalar::xquery::{Axis, Expression as Path, External, Query, parse, parse_modification};
 
@@ -262,7 +262,7 @@ impl<'a> Binder<'a> {
         let operand = arguments.first().map(|operand| operand.sql_type);
         let is_node = operand == Some(functions::XML_NODE);
         let with_document = !is_node || around.is_some();
-        let implementation = match operand {
+        let implementation: RowFunction = match operand {
             Some(functions::XML_AROUND) => functions::xml_nodes_around,
             Some(functions::XML_NODE) => functions::xml_nodes_of_node,
             _ => functions::xml_nodes,
@@ -296,7 +296,7 @@ impl<'a> Binder<'a> {
             columns: vec![column],
             node: Node::Function(FunctionNode {
                 name: "nodes",
-                implementation,
+                implementation: RowSource::Called(implementation),
                 arguments,
                 width: functions::XML_NODE_COLUMNS,
                 offset,

@@ -8,8 +8,9 @@ use engine::types::Value;
 use super::Operator;
 use super::derived::place;
 use super::evaluate::evaluate;
+use super::file_rows::file_rows;
 use crate::context::Context;
-use crate::plan::{FunctionNode, FunctionRows};
+use crate::plan::{FunctionNode, FunctionRows, RowSource};
 
 pub(super) struct CalledRows<'p> {
     node: &'p FunctionNode,
@@ -30,7 +31,10 @@ impl Operator for CalledRows<'_> {
                 let arguments = self.node.arguments.iter();
                 let arguments = arguments.map(|argument| Ok(evaluate(argument, row, context)?.into_owned()));
                 let arguments = arguments.collect::<Result<Vec<_>>>()?;
-                self.rows.insert((self.node.implementation)(&arguments)?)
+                self.rows.insert(match &self.node.implementation {
+                    RowSource::Called(function) => function(&arguments)?,
+                    RowSource::File(rowset) => file_rows(rowset, context)?,
+                })
             }
         };
         let Some(values) = rows.next()? else {

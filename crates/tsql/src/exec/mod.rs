@@ -13,6 +13,7 @@ mod derived;
 mod distinct_values;
 mod evaluate;
 mod exchange;
+mod file_rows;
 mod function_rows;
 pub(crate) mod gather;
 mod hash_join;

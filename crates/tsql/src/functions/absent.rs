@@ -8,7 +8,7 @@ use engine::error::Error;
 use crate::messages;
 
 /// In lower case, in order.
-const NAMES: [&str; 41] = [
+const NAMES: [&str; 33] = [
     "approx_percentile_cont",
     "approx_percentile_disc",
     "asymkey_id",
@@ -17,7 +17,6 @@ const NAMES: [&str; 41] = [
     "certencoded",
     "certprivatekey",
     "certproperty",
-    "current_request_id",
     "decryptbyasymkey",
     "decryptbycert",
     "decryptbykey",
@@ -29,20 +28,13 @@ const NAMES: [&str; 41] = [
     "encryptbykey",
     "encryptbypassphrase",
     "fulltextcatalogproperty",
-    "get_bit",
     "get_filestream_transaction_context",
-    "index_col",
-    "indexkey_property",
-    "indexproperty",
     "is_objectsigned",
     "key_guid",
     "key_id",
     "key_name",
-    "loginproperty",
-    "original_db_name",
     "permissions",
     "publishingservername",
-    "set_bit",
     "signbyasymkey",
     "signbycert",
     "signbykey",

@@ -39,6 +39,10 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("tan", 1, &[Float], FLOAT, tan).told("angle: tangent"),
     signature("bit_count", 1, &[Any], Computed(bits_counted), bit_count)
         .told("value: bits that are 1 in a whole number or binary string"),
+    signature("get_bit", 2, &[Any, Any], Computed(bit_got), get_bit)
+        .told("value, place: a bit of a whole number or binary string; 0 is the least significant"),
+    signature("set_bit", 2, &[Any, Any, Any], Computed(bit_set), set_bit)
+        .told("value, place, bit: the value with a bit set to 1, or to the bit"),
     signature("left_shift", 2, &[Any, Any], Computed(shifted_left), left_shift)
         .told("value, amount: bits of a whole number or binary string shifted to the left, with 0 behind them"),
     signature("right_shift", 2, &[Any, Any], Computed(shifted_right), right_shift)
@@ -348,6 +352,99 @@ fn bit_count(call: &Call<'_>) -> Result<Value> {
         _ => call.integer(0).unwrap_or(0).count_ones(),
     };
     Ok(Value::BigInt(i64::from(bits)))
+}
+
+/// "GET_BIT returns a value of type bit" (SQL Server docs, "GET_BIT").
+fn bit_got(arguments: &[Expr]) -> Result<SqlType> {
+    placed_bit(arguments, "get_bit").map(|_| SqlType::Bit)
+}
+
+/// "Returns the same type as expression_value" (SQL Server docs, "SET_BIT").
+fn bit_set(arguments: &[Expr]) -> Result<SqlType> {
+    placed_bit(arguments, "set_bit")
+}
+
+/// The type of the value, where all that stands behind it are whole numbers.
+fn placed_bit(arguments: &[Expr], function: &str) -> Result<SqlType> {
+    for (place, argument) in arguments.iter().enumerate().skip(1) {
+        if !is_integer(argument.sql_type) {
+            return Err(messages::invalid_argument_type(
+                argument.sql_type.name(),
+                place + 1,
+                function,
+            ));
+        }
+    }
+    bits_of(arguments, function)
+}
+
+/// The bytes of a value with bits, the most significant first.
+fn bytes_of(value: &Value) -> Vec<u8> {
+    match value {
+        Value::Bit(bit) => vec![u8::from(*bit)],
+        Value::TinyInt(number) => number.to_be_bytes().to_vec(),
+        Value::SmallInt(number) => number.to_be_bytes().to_vec(),
+        Value::Int(number) => number.to_be_bytes().to_vec(),
+        Value::BigInt(number) => number.to_be_bytes().to_vec(),
+        Value::Binary(bytes) => bytes.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+/// The place of the byte that a bit is in, and the bit alone in it.
+///
+/// # Errors
+/// 4199 for a place that the value does not have: "bit_offset is negative or greater than the last bit in the data type" (SQL Server docs,
+/// "GET_BIT").
+fn bit_place(call: &Call<'_>, bytes: &[u8], function: &str) -> Result<(usize, u8)> {
+    let place = call.integer(1).unwrap_or(-1);
+    let bits = match call.value(0) {
+        Value::Bit(_) => 1,
+        _ => bytes.len() as u64 * 8,
+    };
+    let bit = u64::try_from(place).ok().filter(|bit| *bit < bits);
+    let bit = bit.ok_or_else(|| messages::argument_value_invalid(&place.to_string(), 2, function))?;
+    let from_end = usize::try_from(bit / 8).unwrap_or(0);
+    Ok((bytes.len() - 1 - from_end, 1 << (bit % 8)))
+}
+
+fn get_bit(call: &Call<'_>) -> Result<Value> {
+    if call.any_null() {
+        return Ok(Value::Null);
+    }
+    let bytes = bytes_of(call.value(0));
+    let (place, bit) = bit_place(call, &bytes, "get_bit")?;
+    Ok(Value::Bit(bytes[place] & bit != 0))
+}
+
+fn set_bit(call: &Call<'_>) -> Result<Value> {
+    if call.any_null() {
+        return Ok(Value::Null);
+    }
+    let mut bytes = bytes_of(call.value(0));
+    let (place, bit) = bit_place(call, &bytes, "set_bit")?;
+    let wanted = if call.values.len() > 2 {
+        call.integer(2)
+    } else {
+        Some(1)
+    };
+    match wanted {
+        Some(1) => bytes[place] |= bit,
+        Some(0) => bytes[place] &= !bit,
+        other => {
+            let shown = other.map_or_else(String::new, |number| number.to_string());
+            return Err(messages::argument_value_invalid(&shown, 3, "set_bit"));
+        }
+    }
+    let whole = |bytes: &[u8]| bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+    Ok(match call.value(0) {
+        Value::Bit(_) => Value::Bit(bytes[0] != 0),
+        Value::TinyInt(_) => Value::TinyInt(bytes[0]),
+        Value::SmallInt(_) => Value::SmallInt(whole(&bytes) as i16),
+        Value::Int(_) => Value::Int(whole(&bytes) as i32),
+        Value::BigInt(_) => Value::BigInt(whole(&bytes) as i64),
+        _ => Value::binary(bytes),
+    })
 }
 
 /// "Returns the same type as expression_value"; "shift_amount must be an integer type" (SQL Server docs, "LEFT_SHIFT").

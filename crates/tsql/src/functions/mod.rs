@@ -14,6 +14,7 @@ mod format;
 mod hash;
 mod hierarchy;
 mod identifier;
+mod index;
 mod json;
 mod math;
 mod message_format;
@@ -156,7 +157,7 @@ pub fn every() -> impl Iterator<Item = &'static Signature> {
 }
 
 /// The functions by what they are about, as their page has them.
-const TABLES: [(&str, &[Signature]); 20] = [
+const TABLES: [(&str, &[Signature]); 21] = [
     ("Building strings", string::FUNCTIONS),
     ("Searching strings", string_search::FUNCTIONS),
     ("Mathematics", math::FUNCTIONS),
@@ -166,6 +167,7 @@ const TABLES: [(&str, &[Signature]); 20] = [
     ("Comparing and converting", conversion::FUNCTIONS),
     ("Names and ids", metadata::FUNCTIONS),
     ("Properties", property::FUNCTIONS),
+    ("Indexes", index::FUNCTIONS),
     ("Users and the server", system::FUNCTIONS),
     ("The session", session::FUNCTIONS),
     ("The error that CATCH handles", caught::FUNCTIONS),

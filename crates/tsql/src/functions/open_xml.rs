@@ -15,7 +15,7 @@ use engine::memory::Charge;
 use engine::types::{Length, SqlType, Text, Value, string_room};
 
 use crate::messages;
-use crate::plan::{Call, Expr, ExprKind, FunctionRows, RowCall};
+use crate::plan::{Call, Expr, ExprKind, FunctionRows, RowCall, RowSource};
 use crate::scalar::xml::Roots;
 use crate::scalar::xquery::{Document, Edge, EdgeOf, Edges, Edit, Item, NodeId, NodeKind, Query, evaluate, parse};
 use crate::sink::ResultColumn;
@@ -53,7 +53,7 @@ pub fn open_xml(handle: Expr, pattern: Expr, flags: Expr, columns: &[XmlColumn])
     if columns.is_empty() {
         return RowCall {
             name: "openxml",
-            implementation: edge_rows,
+            implementation: RowSource::Called(edge_rows),
             arguments,
             columns: edge_columns(),
         };
@@ -68,7 +68,7 @@ pub fn open_xml(handle: Expr, pattern: Expr, flags: Expr, columns: &[XmlColumn])
     let shown = columns.iter().map(|column| ResultColumn::new(&column.name, LONG));
     RowCall {
         name: "openxml",
-        implementation: schema_rows,
+        implementation: RowSource::Called(schema_rows),
         arguments,
         columns: shown.collect(),
     }

@@ -24,6 +24,13 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         scope_identity,
     )
     .told(": last identity value that this batch or module has made"),
+    // "The default request identifier is 0" (SQL Server docs, CURRENT_REQUEST_ID); requests of one session come one after another.
+    signature("current_request_id", 0, &[], Fixed(SqlType::SmallInt), |_| {
+        Ok(Value::SmallInt(0))
+    })
+    .told(": id of the request within its session, 0"),
+    signature("original_db_name", 0, &[], super::NAME, original_db_name)
+        .told(": the database that the client asked for when it connected, else master"),
     signature("rowcount_big", 0, &[], Fixed(SqlType::BigInt), rowcount_big)
         .told(": rows of the last statement, as bigint"),
     signature(
@@ -107,6 +114,12 @@ fn scope_identity(call: &Call<'_>) -> Result<Value> {
 fn event_data(call: &Call<'_>) -> Result<Value> {
     let document = call.context.session.event_data();
     Ok(document.map_or(Value::Null, |document| Value::from(&*document)))
+}
+
+/// What the connection string names, or the login's default database (SQL Server docs, ORIGINAL_DB_NAME), which is master here.
+fn original_db_name(call: &Call<'_>) -> Result<Value> {
+    let asked = call.context.session.login.database.as_deref();
+    Ok(Value::from(asked.unwrap_or("master")))
 }
 
 fn rowcount_big(call: &Call<'_>) -> Result<Value> {

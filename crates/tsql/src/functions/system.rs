@@ -53,6 +53,14 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         .told("role, user: 1 if a user is in a role of the database"),
     signature("is_srvrolemember", 1, &[Name, Name], INT, is_srvrolemember)
         .told("role, login: 1 if the login is in a role of the server"),
+    signature(
+        "loginproperty",
+        2,
+        &[Name, Name],
+        Fixed(SqlType::SqlVariant),
+        loginproperty,
+    )
+    .told("login, property: a property of a login: it is never locked, and its password does not expire"),
     signature("original_login", 0, &[], NAME, original_login).told(": name of the login that opened the session"),
     signature("session_user", 0, &[], NAME, user_name).told(": user in the database: dbo"),
     signature("suser_id", 0, &[Name], INT, suser_id).told("login: id of a login or role of the server"),
@@ -102,6 +110,29 @@ fn server_principal(call: &Call<'_>) -> Option<&'static Principal> {
         Some(name) => principals::of_server(name),
         None => None,
     }
+}
+
+/// SQL Server docs, "LOGINPROPERTY": NULL for what is no login, and for what the server does not keep. Passwords follow no policy.
+fn loginproperty(call: &Call<'_>) -> Result<Value> {
+    let found = call.text(0).and_then(principals::of_server);
+    if !found.is_some_and(Principal::is_login) {
+        return Ok(Value::Null);
+    }
+    let property = call
+        .text(1)
+        .map(|property| property.trim_end_matches(' ').to_ascii_lowercase());
+    let never = Value::DateTime { days: 0, ticks: 0 };
+    let (value, own) = match property.as_deref() {
+        Some("badpasswordcount" | "historylength" | "isexpired" | "islocked" | "ismustchange") => {
+            (Value::Int(0), SqlType::Int)
+        }
+        Some("badpasswordtime" | "lockouttime") => (never, SqlType::DateTime),
+        Some("defaultdatabase") => (Value::from("master"), SqlType::SYSNAME),
+        Some("defaultlanguage") => (Value::from("us_english"), SqlType::SYSNAME),
+        // DaysUntilExpiration, PasswordHash, PasswordHashAlgorithm and PasswordLastSetTime are not kept.
+        _ => return Ok(Value::Null),
+    };
+    crate::scalar::convert::convert(&value, own, SqlType::SqlVariant, None)
 }
 
 fn suser_id(call: &Call<'_>) -> Result<Value> {

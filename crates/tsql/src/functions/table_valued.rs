@@ -5,7 +5,7 @@ use engine::error::Result;
 use engine::types::{Decimal, Length, SqlType, Text, Value, string_room};
 
 use crate::messages;
-use crate::plan::{Expr, ExprKind, FunctionRows, Label, RowCall};
+use crate::plan::{Expr, ExprKind, FunctionRows, Label, RowCall, RowSource};
 use crate::scalar::convert::text_length;
 use crate::scalar::data_type::{string_type, text_units};
 use crate::sink::ResultColumn;
@@ -106,7 +106,7 @@ fn string_split(mut arguments: Vec<Expr>) -> Result<RowCall> {
     }
     Ok(RowCall {
         name: "string_split",
-        implementation: if has_ordinal { numbered_parts } else { parts },
+        implementation: RowSource::Called(if has_ordinal { numbered_parts } else { parts }),
         arguments,
         columns,
     })
@@ -208,7 +208,7 @@ fn generate_series(arguments: Vec<Expr>) -> Result<RowCall> {
     let arguments = arguments.into_iter().map(|argument| argument.converted(sql_type));
     Ok(RowCall {
         name: "generate_series",
-        implementation: series,
+        implementation: RowSource::Called(series),
         arguments: arguments.collect(),
         columns: vec![ResultColumn::new("value", sql_type)],
     })

@@ -52,6 +52,9 @@ pub(super) const VARIABLES: &[Signature] = &[
         identity,
     )
     .told(": last identity value of the session"),
+    signature("@@idle", 0, &[], INT, |_| Ok(Value::Int(0))).told(": ticks without work: 0, they are not counted"),
+    signature("@@io_busy", 0, &[], INT, |_| Ok(Value::Int(0)))
+        .told(": ticks of input and output: 0, they are not counted"),
     signature("@@langid", 0, &[], SMALL, |call| {
         Ok(Value::SmallInt(i16::from(
             call.context.session.options().dates.language,
@@ -80,6 +83,11 @@ pub(super) const VARIABLES: &[Signature] = &[
         Ok(Value::Int(call.context.session.options().bits()))
     })
     .told(": SET options as bits"),
+    signature("@@pack_received", 0, &[], INT, |_| Ok(Value::Int(0)))
+        .told(": packets that came: 0, they are not counted"),
+    signature("@@pack_sent", 0, &[], INT, |_| Ok(Value::Int(0))).told(": packets that went: 0, they are not counted"),
+    signature("@@packet_errors", 0, &[], INT, |_| Ok(Value::Int(0)))
+        .told(": connections that broke: 0, they are not counted"),
     signature("@@procid", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.module_id().cast_signed()))
     })
@@ -95,6 +103,21 @@ pub(super) const VARIABLES: &[Signature] = &[
         Ok(Value::Int(call.context.session.options().text_size_bytes))
     })
     .told(": SET TEXTSIZE"),
+    // "One tick on the operating system is 31.25 milliseconds" (SQL Server docs, @@TIMETICKS).
+    signature("@@timeticks", 0, &[], INT, |_| Ok(Value::Int(31_250))).told(": microseconds of a tick, 31250"),
+    signature("@@total_errors", 0, &[], INT, |_| Ok(Value::Int(0)))
+        .told(": failed reads and writes: 0, the first of a file closes it"),
+    signature("@@total_read", 0, &[], INT, |call| {
+        Ok(counted(call.context.session.instance.pool.counters().pages_read))
+    })
+    .told(": pages read from the disk since the start"),
+    signature("@@total_write", 0, &[], INT, |call| {
+        let counters = call.context.session.instance.pool.counters();
+        Ok(counted(
+            counters.pages_written_by_checkpoint + counters.pages_written_by_eviction,
+        ))
+    })
+    .told(": pages written to the disk since the start"),
     signature("@@trancount", 0, &[], INT, |call| {
         Ok(Value::Int(call.context.session.transaction_count() as i32))
     })
@@ -117,6 +140,11 @@ pub(super) fn identity_value(identity: Option<i64>) -> Value {
     identity.map_or(Value::Null, |identity| {
         Value::Decimal(Decimal::new(i128::from(identity), 38, 0))
     })
+}
+
+/// A count as an int, which ends where that does.
+fn counted(count: u64) -> Value {
+    Value::Int(i32::try_from(count).unwrap_or(i32::MAX))
 }
 
 fn identity(call: &Call<'_>) -> Result<Value> {

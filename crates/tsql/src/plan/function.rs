@@ -1,10 +1,13 @@
 //! Calls of built-in functions in plans: the code and its arguments.
 
+use std::sync::Arc;
+
 use engine::error::Result;
 use engine::types::{Collation, SqlType, Value};
 
 use super::Expr;
 use crate::context::Context;
+use crate::data_file::FileRowset;
 use crate::sink::ResultColumn;
 
 /// A call under way.
@@ -33,11 +36,20 @@ pub trait FunctionRows {
 /// The code of a table-valued function: begins with the first row.
 pub type RowFunction = fn(&[Value]) -> Result<Box<dyn FunctionRows>>;
 
+/// Where the rows of a source come from that is no table.
+#[derive(Clone, Debug)]
+pub enum RowSource {
+    /// A table-valued function.
+    Called(RowFunction),
+    /// A file: OPENROWSET(BULK ...).
+    File(Arc<FileRowset>),
+}
+
 /// A call of a table-valued function whose columns its arguments decide.
 pub struct RowCall {
     /// In lower case.
     pub name: &'static str,
-    pub implementation: RowFunction,
+    pub implementation: RowSource,
     pub arguments: Vec<Expr>,
     pub columns: Vec<ResultColumn>,
 }

@@ -39,7 +39,7 @@ pub use condition::{Condition, Quantifier};
 pub use expression::{Expr, ExprKind, Subquery};
 pub(crate) use failing::is_widening;
 pub use firing::{ChangedRows, Fired, FiredEvent, Firing};
-pub use function::{Call, FunctionRows, Implementation, RowCall, RowFunction};
+pub use function::{Call, FunctionRows, Implementation, RowCall, RowFunction, RowSource};
 pub use held::{arguments_in_parts, hold_long_columns, hold_long_columns_of_update};
 pub use hints::{Access, Aging, GroupMethod, JoinMethods};
 pub use join::{FromNode, FromUnit, JoinKind, JoinMethod, JoinNode, OuterJoin, Ranges};

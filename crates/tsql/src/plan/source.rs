@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::session::Table;
 
-use super::{Access, CommonUse, Expr, IndexSeek, Locking, Node, QueryPlan, RowFunction, VirtualColumn};
+use super::{Access, CommonUse, Expr, IndexSeek, Locking, Node, QueryPlan, RowSource, VirtualColumn};
 use crate::modules::ModuleCall;
 use crate::scalar::text_pointer::TextColumn;
 use crate::views::SystemView;
@@ -149,7 +149,7 @@ pub struct ModuleNode {
 pub struct FunctionNode {
     /// In lower case.
     pub name: &'static str,
-    pub implementation: RowFunction,
+    pub implementation: RowSource,
     pub arguments: Vec<Expr>,
     /// Number of its columns.
     pub width: usize,

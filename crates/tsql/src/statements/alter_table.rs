@@ -20,8 +20,8 @@ use super::index_options::{index_options, is_kept};
 use super::table_definition::Made;
 use super::versioning::{all_but, check_constraint_of_history, full_name, name_of, versioning_of};
 use crate::ast::{
-    AlterTable, AlterTableAction, ConstraintKind, DataType, DefaultDefinition, Identifier, IndexColumn, Name,
-    OptionValue, TableConstraint, TableElement,
+    AlterTable, AlterTableAction, ConstraintKind, CreateIndex, DataType, DefaultDefinition, Identifier, IndexColumn,
+    InlineIndex, Name, OptionValue, TableConstraint, TableElement,
 };
 use crate::messages;
 use crate::modify::identity_value;
@@ -179,9 +179,11 @@ impl Executor<'_> {
     }
 
     fn add_elements(&mut self, name: &Name, elements: &[TableElement], how: (bool, u32)) -> Result<()> {
+        let mut last_column = None;
         for element in elements {
             match element {
                 TableElement::Column(column) => {
+                    last_column = Some(&column.name);
                     self.add_column(name, column)?;
                     let own = [IndexColumn {
                         name: column.name.clone(),
@@ -200,7 +202,7 @@ impl Executor<'_> {
                         self.fill_with_default(name, &column.text)?;
                     }
                 }
-                TableElement::Index(_) => return Err(crate::bind::not_supported("ALTER TABLE ADD INDEX")),
+                TableElement::Index(index) => self.add_inline_index(name, index, last_column, how.1)?,
                 TableElement::Period(_) => {}
             }
         }
@@ -210,6 +212,35 @@ impl Executor<'_> {
             }
         }
         Ok(())
+    }
+
+    /// ADD INDEX, as CREATE INDEX has it. An index behind a column without columns of its own has that one.
+    fn add_inline_index(
+        &mut self,
+        table: &Name,
+        index: &InlineIndex,
+        column: Option<&Identifier>,
+        line: u32,
+    ) -> Result<()> {
+        let mut columns = index.columns.clone();
+        if let (true, Some(column)) = (columns.is_empty(), column) {
+            columns.push(IndexColumn {
+                name: column.clone(),
+                descending: false,
+            });
+        }
+        let create = CreateIndex {
+            name: index.name.clone(),
+            unique: index.unique,
+            clustered: index.clustered == Some(true),
+            table: table.clone(),
+            columns,
+            included_columns: index.included_columns.clone(),
+            filter: index.filter.clone(),
+            options: index.options.clone(),
+            filegroup: None,
+        };
+        self.create_index(&create, line)
     }
 
     fn add_column(&mut self, name: &Name, column: &crate::ast::ColumnDefinition) -> Result<()> {

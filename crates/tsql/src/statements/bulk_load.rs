@@ -28,7 +28,7 @@ use engine::types::{Collation, SqlType, Value, key_text};
 use super::bulk::ROWS_BEFORE_FILL;
 use super::executor::{Executor, Flow, Outcome};
 use super::host::type_of;
-use crate::ast::{Identifier, InsertBulk, OptionValue};
+use crate::ast::{Identifier, InsertBulk, Name, OptionValue};
 use crate::bind::{Binder, BoundInsert};
 use crate::context::Context;
 use crate::messages;
@@ -44,7 +44,7 @@ use crate::state::BulkTarget;
 impl Executor<'_> {
     /// INSERT BULK: what is wrong with the table or its columns is said before a row is sent.
     pub(super) fn insert_bulk(&mut self, bulk: &InsertBulk) -> Result<()> {
-        let (database, object, definition) = self.find_bulk_table(bulk)?;
+        let (database, object, definition) = self.find_bulk_table(&bulk.table, "INSERT BULK")?;
         let types = UserTypes::of(&database, self.session.id);
         let mut columns = Vec::with_capacity(bulk.columns.len());
         for (place, column) in bulk.columns.iter().enumerate() {
@@ -76,19 +76,20 @@ impl Executor<'_> {
         self.done(None, DoneKind::Other)
     }
 
-    fn find_bulk_table(
+    pub(super) fn find_bulk_table(
         &self,
-        bulk: &InsertBulk,
+        table: &Name,
+        statement: &str,
     ) -> Result<(std::sync::Arc<engine::database::Database>, u32, TableDefinition)> {
-        let missing = || messages::invalid_object_name(&bulk.table.to_string());
-        let (database, object) = self.session.find_object(&bulk.table)?.ok_or_else(missing)?;
+        let missing = || messages::invalid_object_name(&table.to_string());
+        let (database, object) = self.session.find_object(table)?.ok_or_else(missing)?;
         match &object.definition {
             engine::catalog::ObjectDefinition::Table(table) => Ok((database, table.object_id, table.clone())),
-            _ => Err(crate::bind::not_supported("INSERT BULK into a view")),
+            _ => Err(crate::bind::not_supported(&format!("{statement} into a view"))),
         }
     }
 
-    fn bound_bulk(&self, target: &BulkTarget) -> Result<BoundInsert> {
+    pub(super) fn bound_bulk(&self, target: &BulkTarget) -> Result<BoundInsert> {
         let names: Vec<Identifier> = target.columns.iter().map(|(name, _)| name.clone()).collect();
         let mut binder = Binder::new(self.session, &self.batch.scope);
         binder.bulk(
@@ -122,6 +123,15 @@ impl Executor<'_> {
     /// # Errors
     /// 4804, 4815, 4816 for what was not announced so; 4819; 4891 for a table that is another one since; those of INSERT.
     pub(crate) fn load_bulk(&mut self, target: &BulkTarget, rows: &mut dyn ClientRows) -> Result<()> {
+        let count = self.load_batch(target, rows)?;
+        self.changed(count, DoneKind::BulkLoad, false)
+    }
+
+    /// Loads rows until there are no more, as one unit; answers how many.
+    ///
+    /// # Errors
+    /// As [`Executor::load_bulk`].
+    pub(super) fn load_batch(&mut self, target: &BulkTarget, rows: &mut dyn ClientRows) -> Result<u64> {
         let rows = RefCell::new(rows);
         let loaded = RefCell::new(0);
         self.with_current_plan(|executor| {
@@ -137,7 +147,7 @@ impl Executor<'_> {
             loaded.replace(count);
             Ok(())
         })?;
-        self.changed(loaded.into_inner(), DoneKind::BulkLoad, false)
+        Ok(loaded.into_inner())
     }
 
     /// Constraints that are not judged are not trusted from here on: plans rely on trusted ones.
@@ -195,7 +205,7 @@ impl Executor<'_> {
 }
 
 /// The columns of ORDER.
-fn order_of(options: &[OptionValue], definition: &TableDefinition) -> Result<Vec<(Identifier, bool)>> {
+pub(super) fn order_of(options: &[OptionValue], definition: &TableDefinition) -> Result<Vec<(Identifier, bool)>> {
     let mut order: Vec<(Identifier, bool)> = Vec::new();
     for item in options
         .iter()

@@ -196,7 +196,8 @@ impl Executor<'_> {
             Kind::Shutdown { no_wait } => return self.shut_down(*no_wait, line),
 
             // Refused by their options before anything of a batch runs.
-            Kind::BulkInsert(_) | Kind::Permission(_) => Err(messages::not_supported(statement.kind.facts().name)),
+            Kind::BulkInsert(bulk) => self.bulk_insert(bulk),
+            Kind::Permission(_) => Err(messages::not_supported(statement.kind.facts().name)),
             Kind::Block(_) | Kind::If(_) | Kind::While(_) | Kind::TryCatch { .. } => return self.flow(statement),
             Kind::Break | Kind::Continue | Kind::Return(_) | Kind::Goto(_) | Kind::Label(_) => {
                 return self.flow(statement);

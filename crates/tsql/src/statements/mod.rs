@@ -16,6 +16,7 @@ mod alter_table;
 mod body_check;
 mod bound_parts;
 mod bulk;
+mod bulk_insert;
 mod bulk_load;
 mod cascades;
 mod change;

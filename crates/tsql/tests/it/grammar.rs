@@ -8,7 +8,8 @@
 use crate::grammar_proofs;
 use crate::transcript;
 
-use grammar_proofs::{KEPT_PROOFS, PROOFS, Proof};
+use disk::Access;
+use grammar_proofs::{FILE_PROOFS, KEPT_PROOFS, PROOFS, Proof};
 use transcript::{Transcript, instance, session};
 use tsql::grammar::{Fate, PLACES, Place, Unknown, Word};
 use tsql::session::Session;
@@ -23,8 +24,11 @@ fn run(session: &mut Session, batch: &str) -> String {
 const SETUP: &str = "set nocount on create table t (a int not null primary key, b varchar(20)) insert t values (1, 'one'), (2, 'two') \
                      create table c (a int not null constraint ck check (a > 0)) create index ib on t (b)";
 
+/// A format file of one field.
+const ONE_FIELD: &str = "14.0\n1\n1 SQLCHAR 0 9 \"\\n\" 1 a \"\"\n";
+
 /// A place, and a statement with an option in it.
-const STATEMENTS: [(&str, &str); 30] = [
+const STATEMENTS: [(&str, &str); 32] = [
     ("SET", "set {}"),
     ("SET with a value", "set {}"),
     ("SET STATISTICS", "set statistics {}"),
@@ -74,14 +78,22 @@ const STATEMENTS: [(&str, &str); 30] = [
         "create trigger r on t with {} after insert as return",
     ),
     ("INSERT BULK", "insert bulk t (a int, b varchar(20)) with ({})"),
+    ("BULK INSERT WITH", "bulk insert t from 'empty.txt' with ({})"),
+    (
+        "OPENROWSET(BULK ...)",
+        "select * from openrowset(bulk 'empty.txt', formatfile = 'one.fmt', {}) x",
+    ),
 ];
 
 /// How an option is written where its name alone is not enough.
-const WRITTEN: [(&str, &str, &str); 33] = [
+const WRITTEN: [(&str, &str, &str); 36] = [
     ("UPDATE STATISTICS WITH", "ROWCOUNT", "rowcount = 1000"),
     ("UPDATE STATISTICS WITH", "PAGECOUNT", "pagecount = 1000"),
     ("INSERT BULK", "ORDER", "order (a)"),
     ("INSERT BULK", "ROWS_PER_BATCH", "rows_per_batch = 100"),
+    ("BULK INSERT WITH", "ROWS_PER_BATCH", "rows_per_batch = 100"),
+    ("BULK INSERT WITH", "KILOBYTES_PER_BATCH", "kilobytes_per_batch = 8"),
+    ("OPENROWSET(BULK ...)", "ROWS_PER_BATCH", "rows_per_batch = 100"),
     ("INSERT BULK", "KILOBYTES_PER_BATCH", "kilobytes_per_batch = 8"),
     ("ALTER DATABASE SET", "ENABLE_BROKER", "enable_broker"),
     (
@@ -153,6 +165,8 @@ fn another(word: &Word, value: &str) -> &'static str {
         "CHECKSUM" => "NONE",
         "SIMPLE" => "FORCED",
         "CALLER" => "LOGIN",
+        "CSV" => "'PARQUET'",
+        "ACP" => "'OEM'",
         "SCHEMA_AND_DATA" => "SCHEMA_ONLY",
         "(NON_TRANSACTED_ACCESS = OFF)" => "(NON_TRANSACTED_ACCESS = FULL)",
         other => panic!("what else is there but {other}?"),
@@ -160,7 +174,7 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 27] = [
+const SOURCES: [(&str, &str); 28] = [
     ("cursors", include_str!("cursors.rs")),
     ("temporal", include_str!("temporal.rs")),
     ("clones", include_str!("clones.rs")),
@@ -168,6 +182,7 @@ const SOURCES: [(&str, &str); 27] = [
     ("log_records", include_str!("log_records.rs")),
     ("index_options", include_str!("index_options.rs")),
     ("bulk_load", include_str!("bulk_load.rs")),
+    ("bulk_insert", include_str!("bulk_insert.rs")),
     ("triggers", include_str!("triggers.rs")),
     ("parameterization", include_str!("parameterization.rs")),
     ("plan_trees", include_str!("plan_trees.rs")),
@@ -232,6 +247,14 @@ fn answer_of(place: &Place, batch: &str) -> String {
         run(&mut one, "create database x");
         run(&mut one, "backup database x to disk = 'x.bak'");
     }
+    for (name, content) in [("empty.txt", ""), ("one.fmt", ONE_FIELD)] {
+        let disk = &instance.env.disk;
+        let path = instance.folder().join("data").join(name);
+        disk.create(&path, Access::Buffered)
+            .unwrap()
+            .write_at(0, content.as_bytes())
+            .unwrap();
+    }
     assert_eq!(run(&mut one, SETUP), "");
     run(&mut one, batch)
 }
@@ -261,7 +284,7 @@ fn is_proved_to_refuse(place: &Place, word: &Word) -> bool {
 }
 
 fn every_proof() -> impl Iterator<Item = &'static (&'static str, &'static str, Proof)> {
-    PROOFS.iter().chain(KEPT_PROOFS)
+    PROOFS.iter().chain(KEPT_PROOFS).chain(FILE_PROOFS)
 }
 
 fn faults_of(place: &Place, word: &Word, faults: &mut Vec<String>) {
@@ -389,7 +412,7 @@ fn words_that_there_are_not_are_refused() {
 }
 
 /// Clauses that are no words of a list: the statement, and what it is refused by.
-const CLAUSES: [(&str, i32, &str); 15] = [
+const CLAUSES: [(&str, i32, &str); 17] = [
     ("declare @x xml set @x.other('delete /a')", 40517, "method other"),
     ("grant select on t to public", 40517, "GRANT"),
     ("deny select on t to public", 40517, "DENY"),
@@ -407,7 +430,13 @@ const CLAUSES: [(&str, i32, &str); 15] = [
         40517,
         "FILEGROUP fg",
     ),
-    ("bulk insert t from 'x.csv'", 40517, "BULK INSERT"),
+    ("bulk insert t from 'x.csv' with (order)", 102, "'ORDER'"),
+    ("bulk insert t from 'x.csv' with (tablock = 1)", 102, "'TABLOCK'"),
+    (
+        "bulk insert t from 'x.csv' with (codepage = 'OEM')",
+        40517,
+        "CODEPAGE = OEM",
+    ),
     (
         "create procedure p as begin if 1 = 0 grant select on t to public end",
         40517,

@@ -7,6 +7,7 @@ mod answers;
 mod backup_history;
 mod blocking;
 mod bulk;
+mod bulk_insert;
 mod bulk_load;
 mod capacities;
 mod carried;

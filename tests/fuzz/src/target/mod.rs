@@ -3,6 +3,7 @@
 mod files;
 mod functions;
 mod listening;
+mod rows_files;
 mod session;
 mod tds;
 mod text;
@@ -55,7 +56,7 @@ pub struct Description {
 pub const TARGETS: &[Description] = &[
     Description {
         name: "batch-bytes",
-        share: 250,
+        share: 230,
         history: 20_000,
         build: text::by_bytes,
     },
@@ -124,6 +125,12 @@ pub const TARGETS: &[Description] = &[
         share: 20,
         history: 5_000,
         build: files::build,
+    },
+    Description {
+        name: "rows-files",
+        share: 20,
+        history: 5_000,
+        build: rows_files::build,
     },
     Description {
         name: "tls-conversation",

@@ -1,28 +1,28 @@
 //! The permitted uses of a path: one decision for every statement with a path.
 //!
-//! | where | who holds it | what is there | new file | restored file | restored, REPLACE | backup | backup, FORMAT | read | undo file | foreign |
-//! |---|---|---|---|---|---|---|---|---|---|---|
-//! | outside | any | any | outside | outside | outside | outside | outside | outside | outside | outside |
-//! | allowed | the system | any | system | system | system | system | system | system | system | system |
-//! | allowed | any but the system | no file | no file | no file | no file | no file | no file | no file | no file | no file |
-//! | allowed | another database | any | in use | in use | in use | in use | in use | in use | in use | in use |
-//! | allowed | the database being restored | nothing | in use | make | make | in use | in use | in use | in use | in use |
-//! | allowed | the database being restored | a file | in use | replace | replace | in use | in use | in use | in use | in use |
-//! | allowed | a statement that writes it | any | in use | in use | in use | in use | in use | in use | in use | in use |
-//! | allowed | statements that read it | any | in use | in use | in use | in use | in use | as nobody | in use | as nobody |
-//! | allowed | nobody | nothing | make | make | make | make | make | missing | make | missing |
-//! | allowed | nobody | an empty file | exists | exists | exists | not ours | replace | not ours | exists | not ours |
-//! | allowed | nobody | a backup | exists | exists | exists | use | replace | use | exists | not ours |
-//! | allowed | nobody | a database's file | exists | exists | replace | not ours | exists | not ours | exists | not ours |
-//! | allowed | nobody | an undo file | exists | exists | exists | not ours | exists | not ours | replace | not ours |
-//! | allowed | nobody | another file | exists | exists | exists | not ours | exists | not ours | exists | use |
+//! | where | who holds it | what is there | new file | restored file | restored, REPLACE | backup | backup, FORMAT | read | undo file | foreign | rows |
+//! |---|---|---|---|---|---|---|---|---|---|---|---|
+//! | outside | any | any | outside | outside | outside | outside | outside | outside | outside | outside | outside |
+//! | allowed | the system | any | system | system | system | system | system | system | system | system | system |
+//! | allowed | any but the system | no file | no file | no file | no file | no file | no file | no file | no file | no file | no file |
+//! | allowed | another database | any | in use | in use | in use | in use | in use | in use | in use | in use | in use |
+//! | allowed | the database being restored | nothing | in use | make | make | in use | in use | in use | in use | in use | in use |
+//! | allowed | the database being restored | a file | in use | replace | replace | in use | in use | in use | in use | in use | in use |
+//! | allowed | a statement that writes it | any | in use | in use | in use | in use | in use | in use | in use | in use | in use |
+//! | allowed | statements that read it | any | in use | in use | in use | in use | in use | as nobody | in use | as nobody | as nobody |
+//! | allowed | nobody | nothing | make | make | make | make | make | missing | make | missing | missing |
+//! | allowed | nobody | an empty file | exists | exists | exists | not ours | replace | not ours | exists | not ours | use |
+//! | allowed | nobody | a backup | exists | exists | exists | use | replace | use | exists | not ours | use |
+//! | allowed | nobody | a database's file | exists | exists | replace | not ours | exists | not ours | exists | not ours | not ours |
+//! | allowed | nobody | an undo file | exists | exists | exists | not ours | exists | not ours | replace | not ours | not ours |
+//! | allowed | nobody | another file | exists | exists | exists | not ours | exists | not ours | exists | use | use |
 //!
 //! "Allowed" is the instance folder and the folders of `--allow-path`. "No file" is a directory, device, FIFO, socket or symbolic link.
 //! "The system" holds the lock, the password, the error logs, the spill folder, and every name with one of [`OWN_SUFFIXES`].
 //!
 //! SQL Server's FORMAT overwrites any file, and so does its REPLACE ("for example, a mistake could allow overwriting files of the wrong
 //! type, such as .xls files": sql-docs, RESTORE statements, arguments). Here each overwrites only its own kind: FORMAT a backup or an empty
-//! file, REPLACE a file of a database that is not in use.
+//! file, REPLACE a file of a database that is not in use. A file of rows (BULK INSERT) is any file but one of a database.
 //!
 //! The file is opened first, and the open file is checked: kind, contents and identity are those of the open file, so two spellings, two
 //! links or two routes to a folder are one file. Reads and appends use that handle. While a statement runs, its paths are held
@@ -58,12 +58,14 @@ pub enum Purpose {
     UndoFile,
     /// RESTORE, or FOR ATTACH, reads a file of another server.
     ReadForeign,
+    /// BULK INSERT, or OPENROWSET(BULK ...), reads a file of rows, or the format of one.
+    ReadRows,
 }
 
 impl Purpose {
     /// The file stays as it is, so others may read it, too.
     fn reads(self) -> bool {
-        matches!(self, Purpose::ReadBackup | Purpose::ReadForeign)
+        matches!(self, Purpose::ReadBackup | Purpose::ReadForeign | Purpose::ReadRows)
     }
 }
 
@@ -161,11 +163,14 @@ pub fn decide(purpose: Purpose, place: Place, holder: Holder, presence: Presence
         _ => return Refuse(Refusal::InUse),
     }
     match (purpose, presence) {
-        (Purpose::ReadBackup | Purpose::ReadForeign, Nothing) => Refuse(Refusal::Missing),
+        (Purpose::ReadBackup | Purpose::ReadForeign | Purpose::ReadRows, Nothing) => Refuse(Refusal::Missing),
         (_, Nothing) => Make,
         (Purpose::Backup | Purpose::ReadBackup, Backup) => Use,
         (Purpose::ReadForeign, Presence::Other) => Use,
-        (Purpose::Backup | Purpose::ReadBackup | Purpose::ReadForeign, _) => Refuse(Refusal::NotOurs),
+        (Purpose::ReadRows, Empty | Backup | Presence::Other) => Use,
+        (Purpose::Backup | Purpose::ReadBackup | Purpose::ReadForeign | Purpose::ReadRows, _) => {
+            Refuse(Refusal::NotOurs)
+        }
         (Purpose::FormattedBackup, Backup | Empty) => Replace,
         (Purpose::RestoredFile { replace: true }, DatabaseFile) => Replace,
         (Purpose::UndoFile, UndoFile) => Replace,
@@ -254,6 +259,24 @@ impl Refused {
     /// For an undo file: 1834 for a file of a database, else as for a file.
     pub fn for_undo_file(&self) -> Error {
         self.for_restored_file().unwrap_or_else(|| self.for_file())
+    }
+
+    /// For a file of rows: 4860 when it is not there, or may not be read; 4861.
+    pub fn for_rows(&self) -> Error {
+        match self.reason {
+            Refusal::Missing | Refusal::Outside | Refusal::System => Error::no_file_of_rows(&self.name),
+            Refusal::Invalid => {
+                let cause = "123(The filename, directory name, or volume label syntax is incorrect.)";
+                Error::cannot_open_file_of_rows(&self.name, cause)
+            }
+            Refusal::NotOurs => {
+                let cause = "32(The process cannot access the file because it is being used by another process.)";
+                Error::cannot_open_file_of_rows(&self.name, cause)
+            }
+            Refusal::NoFile | Refusal::InUse | Refusal::Exists | Refusal::Failed => {
+                Error::cannot_open_file_of_rows(&self.name, &self.cause())
+            }
+        }
     }
 
     /// For a backup device: 3201, or 3241 when the file is not a backup.

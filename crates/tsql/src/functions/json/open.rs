@@ -9,7 +9,7 @@ use super::JSON;
 use super::path::{Path, member, path_of};
 use super::reader::{Child, Found, Kind, Reader, child_behind, find, unescaped};
 use crate::messages;
-use crate::plan::{Expr, FunctionRows, Label, RowCall};
+use crate::plan::{Expr, FunctionRows, Label, RowCall, RowSource};
 use crate::sink::ResultColumn;
 
 /// What a column of WITH is of the value that its path leads to.
@@ -54,7 +54,7 @@ pub(in crate::functions) fn open_json(arguments: Vec<Expr>) -> Result<RowCall> {
     };
     Ok(RowCall {
         name: "openjson",
-        implementation: entries,
+        implementation: RowSource::Called(entries),
         arguments: converted(arguments)?,
         columns: vec![
             key,
@@ -90,7 +90,7 @@ pub fn open_json_columns(arguments: Vec<Expr>, wanted: &[JsonColumn<'_>]) -> Res
     }
     Ok(RowCall {
         name: "openjson",
-        implementation: columns_of_entries,
+        implementation: RowSource::Called(columns_of_entries),
         arguments,
         columns,
     })

@@ -128,6 +128,7 @@ impl Literals {
             | TableSource::Variable { .. }
             | TableSource::Function { .. }
             | TableSource::OpenXml(_)
+            | TableSource::OpenRowset(_)
             | TableSource::Values { .. } => {}
         }
     }

@@ -1,7 +1,9 @@
 //! What shows that an obeyed word has its effect.
 
+mod files;
 mod kept;
 
+pub use files::FILE_PROOFS;
 pub use kept::KEPT_PROOFS;
 
 /// An obeyed word, and a test that shows its effect: its file and its name.
