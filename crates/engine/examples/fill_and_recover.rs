@@ -68,6 +68,7 @@ fn table(name: &str) -> TableDefinition {
         triggers: Vec::new(),
         versioning: None,
         history_of: None,
+        indexed_views: Vec::new(),
         created: (0, 0),
     }
 }

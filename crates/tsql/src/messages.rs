@@ -6,12 +6,14 @@
 mod bulk_files;
 mod clr;
 mod cursors;
+mod indexed_views;
 mod large_objects;
 mod temporal;
 
 pub(crate) use bulk_files::*;
 pub(crate) use clr::*;
 pub(crate) use cursors::*;
+pub(crate) use indexed_views::*;
 pub(crate) use large_objects::*;
 pub(crate) use temporal::*;
 
@@ -863,8 +865,6 @@ engine::messages! { pub(crate) fn;
     computed_not_deterministic(column: &str, table: &str) = 4936, 16, 1, "Computed column '{column}' in table '{table}' cannot be persisted because the column is non-deterministic.";
     /// 8183: a constraint at a computed column of which rows have nothing.
     constraint_at_virtual() = 8183, 16, 1, "Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, and NOT NULL constraints require that computed columns be persisted.";
-    /// 1934: a statement under settings by which computed values would be others.
-    wrong_settings(statement: &str, options: &str) = 1934, 16, 1, "{statement} failed because the following SET options have incorrect settings: '{options}'. Verify that SET options are correct for use with indexed views and/or indexes on computed columns and/or filtered indexes and/or query notifications and/or XML data type methods and/or spatial index operations.";
     /// 10609: a filter that reads a computed column.
     filter_of_computed(index: &str, table: &str, column: &str) = 10609, 16, 1, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is a computed column. Rewrite the filter expression so that it does not include this column.";
     /// 10611: a filter whose column would have to be converted.

@@ -111,6 +111,8 @@ const SCRIPT: &[&str] = &[
         u datetime2 generated always as row end hidden, period for system_time (f, u)) with (system_versioning = on (history_table = dbo.t6_history))",
     "create view v6 as select i, s from t6 where n > 0",
     "create view v1 as select i, s from t1 where b > 0",
+    "create view v7 with schemabinding as select b as c1, count_big(*) as c2, sum(i) as c3 from dbo.t1 group by b",
+    "create unique clustered index ix7 on v7 (c1) create index jx7 on v7 (c3)",
     "create view v2 as select s as c1, count(*) as c2 from t2 group by s",
     "create function f1 (@x int) returns int as begin return @x * 2 end",
     "create function f2 (@x int) returns table as return select i as c1, s as c2 from t1 where i > @x",

@@ -373,6 +373,9 @@ pub struct TableDefinition {
     /// The temporal table whose former rows it keeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub history_of: Option<u32>,
+    /// The indexed views that read it. A database that has any says so in its boot record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indexed_views: Vec<u32>,
     /// Name of the PRIMARY KEY constraint on a heap is in `indexes`; this is when the table was created.
     pub created: (i32, u32),
 }
@@ -523,6 +526,9 @@ pub struct ModuleDefinition {
     /// What a trigger of the database fires for; `None` for other modules. A database that has such a trigger says so in its boot record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition_trigger: Option<DefinitionTrigger>,
+    /// The rows that the indexes of a view hold, under the view's id and name; `None` for a view without an index.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Box<TableDefinition>>,
     /// Days and ticks of creation.
     pub created: (i32, u32),
 }

@@ -18,6 +18,7 @@ mod definition;
 mod escalation;
 mod filter;
 mod foreign;
+mod indexed_view;
 mod intent;
 mod options;
 mod property;
@@ -388,11 +389,8 @@ impl Catalog {
     pub(crate) fn tables_pending(&self, session: u16) -> Vec<u32> {
         let state = self.state.read();
         let changes = state.pending.get(&session).map(Vec::as_slice).unwrap_or_default();
-        let tables = changes.iter().filter_map(|change| match &change.object().definition {
-            ObjectDefinition::Table(table) => Some(table.object_id),
-            _ => None,
-        });
-        tables.collect()
+        let tables = changes.iter().filter_map(|change| change.object().definition.table());
+        tables.map(|table| table.object_id).collect()
     }
 
     /// The allocation units that [`Catalog::take_back`] would return: made by the session's transaction after `mark`.
@@ -600,10 +598,9 @@ fn still_unused(state: &State, orphans: Vec<StorageRoot>) -> Vec<StorageRoot> {
 }
 
 fn roots_of(definition: &ObjectDefinition) -> Vec<StorageRoot> {
-    match definition {
-        ObjectDefinition::Table(table) => table.storage_roots().collect(),
-        _ => Vec::new(),
-    }
+    definition
+        .table()
+        .map_or_else(Vec::new, |table| table.storage_roots().collect())
 }
 
 fn split_row<'r>(storage: &DatabaseStorage, row: &'r [u8]) -> Result<(u32, u16, &'r [u8])> {

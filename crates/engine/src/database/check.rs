@@ -2,7 +2,7 @@
 
 use super::{Database, object_root};
 use crate::cancel;
-use crate::catalog::{IndexDefinition, ObjectDefinition, TableDefinition};
+use crate::catalog::{IndexDefinition, TableDefinition};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
 use crate::page::{ObjectId, PageId};
@@ -114,7 +114,7 @@ impl Database {
         };
         self.check_object(&mut report, &of_catalog, work.work(), None);
         for object in self.catalog.objects(0) {
-            let ObjectDefinition::Table(table) = &object.definition else {
+            let Some(table) = object.definition.table() else {
                 continue;
             };
             let heap = table.heap.iter().map(|root| (object_root(root), ObjectKind::Heap));

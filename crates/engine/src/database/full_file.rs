@@ -1,7 +1,7 @@
 //! Error 1105 with names: the store knows heaps and trees by number, but clients know tables and indexes by name.
 
 use super::Database;
-use crate::catalog::{ObjectDefinition, TableDefinition};
+use crate::catalog::TableDefinition;
 use crate::error::Error;
 
 /// All data files are in it.
@@ -14,10 +14,7 @@ impl Database {
             return error;
         };
         let objects = self.catalog.objects(session);
-        let tables = objects.iter().filter_map(|object| match &object.definition {
-            ObjectDefinition::Table(table) => Some(table),
-            _ => None,
-        });
+        let tables = objects.iter().filter_map(|object| object.definition.table());
         match tables.into_iter().find_map(|table| name_in(table, unit)) {
             Some(name) => Error::filegroup_full(&name, &self.name(), FILEGROUP),
             None => error,

@@ -321,6 +321,15 @@ impl Database {
         objects
     }
 
+    /// Says in the boot record that views have rows of their own, before one has.
+    pub(crate) fn note_indexed_views(&self, definition: &ObjectDefinition) -> Result<()> {
+        let is_one = matches!(definition, ObjectDefinition::Module(module) if module.rows.is_some());
+        if !is_one || self.boot.lock().has_indexed_views {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_indexed_views = true)
+    }
+
     /// Says in the boot record that the catalog has sequences, before it does.
     pub(crate) fn note_sequences(&self) -> Result<()> {
         if self.boot.lock().has_sequences {

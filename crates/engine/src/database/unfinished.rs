@@ -11,7 +11,7 @@
 use super::open::{RecoveryReport, tell_phase, tell_taken_back, undo_progress_text};
 use super::{Database, OpenContext};
 use crate::cancel::{self, LOOK_EVERY};
-use crate::catalog::{CATALOG_UNIT, ObjectDefinition};
+use crate::catalog::CATALOG_UNIT;
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource, WriteLock};
 use crate::log::TransactionChain;
@@ -121,7 +121,7 @@ impl Database {
     fn tables_by_unit(&self) -> HashMap<u32, u32> {
         let mut tables = HashMap::new();
         for object in self.catalog.objects(0) {
-            if let ObjectDefinition::Table(table) = &object.definition {
+            if let Some(table) = object.definition.table() {
                 tables.extend(table.storage_roots().map(|root| (root.unit, table.object_id)));
             }
         }

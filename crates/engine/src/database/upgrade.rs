@@ -64,7 +64,7 @@ impl Database {
     /// Tables with an index that this version does not know the order of are there, and cannot be used until it is dropped.
     fn tell_of_unknown_orders(&self) {
         for object in self.catalog.objects(0) {
-            let ObjectDefinition::Table(table) = &object.definition else {
+            let Some(table) = object.definition.table() else {
                 continue;
             };
             if let Some(index) = table.index_of_unknown_order() {

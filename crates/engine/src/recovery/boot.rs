@@ -21,7 +21,8 @@
 //! 4194304 = a clone: the catalog has rows and pages that tables are believed to have,
 //! 8388608 = changes of open transactions that were carried forward in the log, 16777216 = triggers of the database,
 //! 33554432 = copies, for which pages are kept before they are overwritten, 67108864 = log records with links, and transactions undone page by
-//! page, 134217728 = extents of large values given back, 268435456 = temporal tables
+//! page, 134217728 = extents of large values given back, 268435456 = temporal tables,
+//! 1073741824 = indexed views
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION,
@@ -126,6 +127,8 @@ const FEATURE_LINKS: u32 = 67_108_864;
 const FEATURE_FREED_LARGE_EXTENTS: u32 = 134_217_728;
 /// Bit of the features: tables have the period SYSTEM_TIME or are history, which changes must keep.
 const FEATURE_TEMPORAL_TABLES: u32 = 268_435_456;
+/// Bit of the features: views have rows of their own, which changes of the tables that they read must keep right.
+const FEATURE_INDEXED_VIEWS: u32 = 1_073_741_824;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -148,6 +151,7 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_LINKS
     | FEATURE_FREED_LARGE_EXTENTS
     | FEATURE_TEMPORAL_TABLES
+    | FEATURE_INDEXED_VIEWS
     | FEATURE_SYNONYMS
     | FEATURE_DISABLED_INDEXES
     | FEATURE_DECISIONS
@@ -326,6 +330,8 @@ pub struct BootRecord {
     pub has_links: bool,
     /// A table has the period SYSTEM_TIME, or is a history table; stays set once one was.
     pub has_temporal_tables: bool,
+    /// Whether views have rows of their own.
+    pub has_indexed_views: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
     /// The set on which differential backups are based; zero = none.
@@ -400,6 +406,7 @@ impl BootRecord {
             has_copies: false,
             has_links: false,
             has_temporal_tables: false,
+            has_indexed_views: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,
@@ -441,6 +448,7 @@ impl BootRecord {
             | feature(self.has_copies, FEATURE_COPIES)
             | feature(self.has_links, FEATURE_LINKS)
             | feature(self.has_temporal_tables, FEATURE_TEMPORAL_TABLES)
+            | feature(self.has_indexed_views, FEATURE_INDEXED_VIEWS)
             | feature(self.is_clone, FEATURE_CLONE)
             | feature(
                 self.is_recovery_accelerated || self.has_carried_changes,
@@ -511,7 +519,6 @@ impl BootRecord {
     pub fn decode(bytes: &[u8], database: &str) -> Result<BootRecord> {
         let damaged = || Error::damaged_content(&format!("the boot record of database '{database}' is not readable"));
         let bytes = &whole(bytes, database)?.ok_or_else(damaged)?;
-        let is_format_2 = number_at(bytes, 0) == OLDEST_FORMAT;
         let lsn = |offset: usize| Lsn::read(bytes, offset).ok_or_else(damaged);
         Ok(BootRecord {
             guid: part(bytes, 4),
@@ -533,7 +540,7 @@ impl BootRecord {
             restored_to: lsn(106)?,
             restore_position: lsn(158)?,
             path: decode_path(bytes).ok_or_else(damaged)?,
-            needs_upgrade: is_format_2 || bytes[29] & 4 != 0,
+            needs_upgrade: number_at(bytes, 0) == OLDEST_FORMAT || bytes[29] & 4 != 0,
             ids: decode_ids(bytes).ok_or_else(damaged)?,
             server_version: u16::from_le_bytes(part(bytes, AT_SERVER_VERSION)),
             log_policy: u16::from_le_bytes(part(bytes, AT_LOG_POLICY)),
@@ -571,6 +578,7 @@ impl BootRecord {
             has_copies: number_at(bytes, AT_FEATURES) & FEATURE_COPIES != 0,
             has_links: number_at(bytes, AT_FEATURES) & FEATURE_LINKS != 0,
             has_temporal_tables: number_at(bytes, AT_FEATURES) & FEATURE_TEMPORAL_TABLES != 0,
+            has_indexed_views: number_at(bytes, AT_FEATURES) & FEATURE_INDEXED_VIEWS != 0,
             collation: bytes[AT_COLLATION],
             change_base: part(bytes, AT_CHANGE_BASE),
             change_generation: u64::from_le_bytes(part(bytes, AT_CHANGE_GENERATION)),
@@ -681,6 +689,14 @@ mod tests {
         Lsn::new(20, 217, slot)
     }
 
+    fn sample_ids() -> IdCounters {
+        IdCounters {
+            unit: 11,
+            object: 12,
+            row_version: u64::MAX - 2,
+        }
+    }
+
     fn sample() -> BootRecord {
         BootRecord {
             guid: *b"0123456789abcdef",
@@ -702,11 +718,7 @@ mod tests {
             restore_position: lsn(9),
             path: sample_path(lsn(10)),
             needs_upgrade: false,
-            ids: IdCounters {
-                unit: 11,
-                object: 12,
-                row_version: u64::MAX - 2,
-            },
+            ids: sample_ids(),
             server_version: 13,
             log_policy: 14,
             has_collations: true,
@@ -743,6 +755,7 @@ mod tests {
             has_copies: true,
             has_links: true,
             has_temporal_tables: true,
+            has_indexed_views: true,
             collation: 7,
             change_base: *b"base of changes.",
             change_generation: 15,
@@ -813,6 +826,7 @@ mod tests {
             has_copies: false,
             has_links: false,
             has_temporal_tables: false,
+            has_indexed_views: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,

@@ -44,12 +44,12 @@ impl Session {
 
     /// Rows and pages of a table that can be used; `None` while another session redefines it.
     fn counts_of(&self, source: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<Option<(u64, u64)>> {
-        let ObjectDefinition::Table(table) = &object.definition else {
+        let Some(table) = object.definition.table() else {
             return Ok(None);
         };
         let resource = Resource::Object(source.id, table.object_id);
         let before = self.locks().mode_of(&resource);
-        if table.disabled_clustered().is_some() || !self.locks().try_lock(resource, Mode::SchS) {
+        if table.disabled_clustered().is_some() || !has_rows(table) || !self.locks().try_lock(resource, Mode::SchS) {
             return Ok(None);
         }
         let counted = match source.catalog.is_current(object, self.id) {
@@ -86,13 +86,13 @@ impl Session {
     ) -> Result<()> {
         let session = self.id;
         self.write(clone, |ctx| {
-            if let ObjectDefinition::Table(table) = &mut definition {
+            if let Some(table) = definition.table_mut().filter(|table| has_rows(table)) {
                 make_storage(ctx, clone, table, Claim::Rows)?;
                 note_orders(table);
             }
             clone.catalog.insert(ctx, session, definition.clone())
         })?;
-        let (ObjectDefinition::Table(table), Some((rows, pages))) = (&definition, counts) else {
+        let (Some(table), Some((rows, pages))) = (definition.table(), counts) else {
             return Ok(());
         };
         let Some(unit) = table.storage_roots().next().map(|root| root.unit) else {
@@ -112,6 +112,11 @@ impl Session {
         clone.storage.believe(&believed);
         Ok(())
     }
+}
+
+/// Whether a table has storage: a view whose clustered index is switched off has none.
+fn has_rows(table: &TableDefinition) -> bool {
+    table.storage_roots().next().is_some()
 }
 
 /// Its trees are new: their keys are ordered as this version orders them.

@@ -195,7 +195,7 @@ impl Session {
     /// Those of [`Session::lock_definition`].
     pub fn drop_object(&mut self, database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<()> {
         self.lock_definition(database, object)?;
-        if matches!(object.definition, ObjectDefinition::Table(_)) {
+        if object.definition.table().is_some() {
             self.drop_statistics(database, object.definition.object_id(), |_| true)?;
             database.forget_index_uses(object.definition.object_id(), |_| false);
         }
@@ -204,6 +204,7 @@ impl Session {
             module.map_or(Ok(()), |module| self.drop_object(database, &module))?;
         }
         self.drop_properties(database, &object.definition)?;
+        self.leave_indexed_view(database, object, None)?;
         let (session, owner) = (self.id, database.clone());
         self.write(database, |ctx| owner.catalog.remove(ctx, session, object))
     }
@@ -233,7 +234,14 @@ impl Session {
             database.note_columns(&module.columns)?;
         }
         database.note_triggers(&definition)?;
-        if let ObjectDefinition::Table(table) = &mut definition {
+        if definition.table().is_none() && object.definition.table().is_some() {
+            // A view has lost its indexes.
+            self.drop_statistics(database, definition.object_id(), |_| true)?;
+            database.forget_index_uses(definition.object_id(), |_| false);
+        }
+        self.leave_indexed_view(database, object, Some(&definition))?;
+        database.note_indexed_views(&definition)?;
+        if let Some(table) = definition.table_mut() {
             database.number_constraints(table)?;
             database.note_features(table)?;
             let is_gone = |kept: &StatisticsDefinition| {
@@ -245,7 +253,7 @@ impl Session {
                 _ => table.indexes.iter().any(|index| index.index_id == index_id),
             };
             database.forget_index_uses(table.object_id, is_kept);
-            if let ObjectDefinition::Table(before) = &object.definition {
+            if let Some(before) = object.definition.table() {
                 self.follow_table(database, before, table)?;
             }
         }
@@ -297,7 +305,7 @@ impl Session {
         let owner = database.clone();
         let made = self.write(database, |ctx| make_storage(ctx, &owner, &mut table, claim));
         made.map_err(|error| database.name_full_object(error, &format!("{}.{}", table.schema, table.name)))?;
-        self.replace_object(database, object, ObjectDefinition::Table(table))
+        self.replace_object(database, object, object.definition.with_table(table))
     }
 
     /// Adds a nonclustered index and fills it.
@@ -310,8 +318,8 @@ impl Session {
         object: &Arc<CatalogObject>,
         mut index: IndexDefinition,
     ) -> Result<Arc<CatalogObject>> {
-        let ObjectDefinition::Table(table) = &object.definition else {
-            return Err(Error::assertion("only tables have indexes"));
+        let Some(table) = object.definition.table() else {
+            return Err(Error::assertion("only tables and views have indexes"));
         };
         let mut table = table.clone();
         self.lock_definition(database, object)?;
@@ -323,7 +331,7 @@ impl Session {
         let index_name = index.name.clone();
         table.indexes.push(index);
         let place = table.indexes.len() - 1;
-        let changed = self.replace_object(database, object, ObjectDefinition::Table(table))?;
+        let changed = self.replace_object(database, object, object.definition.with_table(table))?;
         let built = Table::open(database, &changed)?.build_index(self, place);
         built.map_err(|error| error.while_building_index(&full_name, &index_name))?;
         Ok(changed)

@@ -24,6 +24,7 @@ mod statistics;
 mod table;
 mod table_scan;
 mod versions;
+mod view_rows;
 
 pub use definition::with_current_definitions;
 pub use index_scan::{EntryColumns, IndexEntry, IndexScan, RowReader};

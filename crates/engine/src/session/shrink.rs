@@ -148,7 +148,7 @@ impl Session {
         let catalog = database.catalog_root();
         enter(catalog, Owner::Catalog(catalog))?;
         for object in database.catalog.objects(self.id) {
-            let ObjectDefinition::Table(table) = &object.definition else {
+            let Some(table) = object.definition.table() else {
                 continue;
             };
             let table_id = table.object_id;
@@ -468,10 +468,7 @@ fn enter_table(table: &TableDefinition, enter: &mut impl FnMut(ObjectRoot, Owner
 
 /// A table's definition with another root of one of its heaps and trees; `None` when it does not have that one.
 fn with_root(object: &CatalogObject, former: ObjectRoot, now: ObjectRoot) -> Option<ObjectDefinition> {
-    let ObjectDefinition::Table(table) = &object.definition else {
-        return None;
-    };
-    let mut table = table.clone();
+    let mut table = object.definition.table()?.clone();
     let roots = table
         .heap
         .iter_mut()
@@ -480,7 +477,7 @@ fn with_root(object: &CatalogObject, former: ObjectRoot, now: ObjectRoot) -> Opt
         .into_iter()
         .find(|root: &&mut StorageRoot| object_root(root) == former)?;
     root.first_iam = (now.first_iam.file, now.first_iam.page);
-    Some(ObjectDefinition::Table(table))
+    Some(object.definition.with_table(table))
 }
 
 /// Whether an error says that others use what was wanted.

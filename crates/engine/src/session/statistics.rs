@@ -155,7 +155,7 @@ pub fn update_statistics_aside(
     mut wanted: Vec<StatisticsDefinition>,
     updated: (i32, u32),
 ) {
-    let ObjectDefinition::Table(definition) = &object.definition else {
+    let Some(definition) = object.definition.table() else {
         return;
     };
     let locks = database.internal_locks().another();
@@ -316,7 +316,7 @@ impl Session {
             None => owner.catalog.insert(ctx, session, definition),
         })?;
         if let Some(object) = database.catalog.by_id(statistics.table, self.id)
-            && let ObjectDefinition::Table(table) = &object.definition
+            && let Some(table) = object.definition.table()
         {
             database.modifications(table).counted(&statistics);
         }

@@ -14,7 +14,7 @@ use super::index_scan::{carried_layout, encode_carried};
 use super::key_length::of_index;
 use super::large::{Built, LargeColumns, Places, is_too_long, left_and_kept};
 use super::table_scan::TableScan;
-use crate::catalog::{CatalogObject, IndexDefinition, LockEscalation, ObjectDefinition, TableDefinition};
+use crate::catalog::{CatalogObject, IndexDefinition, LockEscalation, TableDefinition};
 use crate::database::{Database, Modifications, object_root};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
@@ -70,7 +70,7 @@ impl Table {
     /// 208 when the object is not a table; 823 and 824 when its extent lists cannot be read; 8655 when an index is ordered as this
     /// version does not order.
     pub fn open(database: &Arc<Database>, object: &Arc<CatalogObject>) -> Result<Table> {
-        let ObjectDefinition::Table(definition) = &object.definition else {
+        let Some(definition) = object.definition.table() else {
             return Err(Error::invalid_object("(not a table)"));
         };
         let (storage, space, id) = (&database.storage, &database.space, definition.object_id);
@@ -81,7 +81,13 @@ impl Table {
         let rows = match (&definition.heap, definition.clustered()) {
             (_, Some(clustered)) => Rows::Tree(open_tree(clustered)?),
             (Some(heap), None) => Rows::Heap(Heap::open(storage, space, object_root(heap), id)?),
-            (None, None) => return Err(Error::assertion("a table has neither heap nor clustered index")),
+            // The rows of a view go when its clustered index is switched off.
+            (None, None) => {
+                return Err(match definition.disabled_indexes.first() {
+                    Some(index) => Error::index_is_disabled(&index.name, &definition.name),
+                    None => Error::assertion("a table has neither heap nor clustered index"),
+                });
+            }
         };
         let nonclustered = definition
             .indexes
@@ -123,9 +129,9 @@ impl Table {
     }
 
     pub fn definition(&self) -> &TableDefinition {
-        match &self.object.definition {
-            ObjectDefinition::Table(definition) => definition,
-            _ => unreachable!("open() takes tables only"),
+        match self.object.definition.table() {
+            Some(definition) => definition,
+            None => unreachable!("open() takes what has rows"),
         }
     }
 
@@ -239,7 +245,7 @@ impl Table {
     }
 
     /// Inserts a row, and answers the index that has its key already. The row is written in part then.
-    fn insert_or_meet(
+    pub(super) fn insert_or_meet(
         &self,
         session: &mut Session,
         values: &[Value],
@@ -646,14 +652,14 @@ impl Table {
         })
     }
 
-    fn clustered_index(&self) -> Result<&IndexDefinition> {
+    pub(super) fn clustered_index(&self) -> Result<&IndexDefinition> {
         self.definition()
             .clustered()
             .ok_or_else(|| Error::assertion("a tree without a clustered index"))
     }
 
     /// The key of a row in an index; 3624 for a held value: columns of `max` types are no keys.
-    fn key_of(&self, index: &IndexDefinition, values: &[Value], suffix: &[u8]) -> Result<Vec<u8>> {
+    pub(super) fn key_of(&self, index: &IndexDefinition, values: &[Value], suffix: &[u8]) -> Result<Vec<u8>> {
         let mut key = Vec::with_capacity(16);
         for (&(column, _), direction) in index.keys.iter().zip(index.directions()) {
             if matches!(values[column], Value::Held(_)) {
@@ -797,7 +803,7 @@ impl Table {
         Ok(())
     }
 
-    fn duplicate(&self, index: &IndexDefinition, values: &[Value]) -> Error {
+    pub(super) fn duplicate(&self, index: &IndexDefinition, values: &[Value]) -> Error {
         let definition = self.definition();
         let table = format!("{}.{}", definition.schema, definition.name);
         let columns = index.keys.iter().map(|&(column, _)| column);

@@ -110,7 +110,7 @@ impl Column {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Index {
     pub(super) name: String,
     pub(super) is_clustered: bool,
@@ -161,6 +161,9 @@ pub(super) struct Module {
     /// Of a trigger.
     pub(super) parent: Option<String>,
     pub(super) is_disabled: bool,
+    pub(super) object_id: String,
+    /// Of a view.
+    pub(super) indexes: Vec<Index>,
 }
 
 /// A trigger that fires first or last on an event.
@@ -253,7 +256,7 @@ const FOREIGN_KEY_COLUMNS: &str = "SELECT k.constraint_object_id, p.name, r.name
     INNER JOIN sys.columns AS r ON r.object_id = k.referenced_object_id AND r.column_id = k.referenced_column_id \
     ORDER BY k.constraint_object_id, k.constraint_column_id";
 const MODULES: &str = "SELECT o.type, SCHEMA_NAME(o.schema_id), o.name, m.definition, m.uses_ansi_nulls, m.uses_quoted_identifier, \
-    SCHEMA_NAME(p.schema_id), p.name, t.is_disabled FROM sys.sql_modules AS m INNER JOIN sys.objects AS o ON o.object_id = m.object_id \
+    SCHEMA_NAME(p.schema_id), p.name, t.is_disabled, o.object_id FROM sys.sql_modules AS m INNER JOIN sys.objects AS o ON o.object_id = m.object_id \
     LEFT JOIN sys.objects AS p ON p.object_id = o.parent_object_id AND p.object_id <> 0 LEFT JOIN sys.triggers AS t ON t.object_id = o.object_id \
     WHERE o.is_ms_shipped = 0 AND o.type IN ('V', 'P', 'FN', 'IF', 'TF', 'TR') ORDER BY o.object_id";
 const DATABASE_TRIGGERS: &str = "SELECT t.type, NULL, t.name, m.definition, m.uses_ansi_nulls, m.uses_quoted_identifier, NULL, NULL, t.is_disabled \
@@ -288,10 +291,6 @@ const LEFT_OUT: &[(&str, &str)] = &[
     (
         "columnstore, XML, spatial and other indexes that are no trees of rows",
         "SELECT COUNT(*) FROM sys.indexes AS i INNER JOIN sys.tables AS t ON t.object_id = i.object_id WHERE i.type > 2",
-    ),
-    (
-        "indexes of views",
-        "SELECT COUNT(*) FROM sys.indexes AS i INNER JOIN sys.views AS v ON v.object_id = i.object_id WHERE v.is_ms_shipped = 0",
     ),
     (
         "partitioned tables, which become plain ones",
@@ -371,6 +370,9 @@ impl Catalog {
                 indexes: indexes.remove(&object_id).unwrap_or_default(),
                 object_id,
             });
+        }
+        for module in &mut catalog.modules {
+            module.indexes = indexes.remove(&module.object_id).unwrap_or_default();
         }
         match connection.rows(USED_SEQUENCES) {
             Ok(used) => {
@@ -516,6 +518,8 @@ fn module(cells: &Cells) -> Option<Module> {
         quoted_identifiers: row.flag(5),
         parent: row.get(7).map(|name| qualified(&row.text(6), &name)),
         is_disabled: row.flag(8),
+        object_id: row.get(9).unwrap_or_default(),
+        indexes: Vec::new(),
     })
 }
 

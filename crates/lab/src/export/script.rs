@@ -1,8 +1,8 @@
 //! Definitions as T-SQL, as Management Studio scripts them, in an order that runs: each statement after what it needs.
 //!
 //! Before the data: schemas, alias types, sequences, synonyms, functions used by computed columns, tables with their keys, table types.
-//! After the data: indexes, statistics, defaults, checks, foreign keys, views and functions by dependency, procedures, triggers, extended
-//! properties, the current values of identities and sequences, and last the triggers of the database, which might refuse any of that. So
+//! After the data: indexes, statistics, defaults, checks, foreign keys, views with their indexes and functions by dependency, procedures, triggers,
+//! extended properties, the current values of identities and sequences, and last the triggers of the database, which might refuse any of that. So
 //! data are loaded into tables without checks, and then checked once.
 
 use super::catalog::{
@@ -82,7 +82,12 @@ impl Script {
         }
         let mut after = Vec::new();
         for table in catalog.tables.iter().filter(|table| !table.is_type) {
-            after.extend(table.indexes.iter().filter_map(|index| create_index(table, index)));
+            after.extend(
+                table
+                    .indexes
+                    .iter()
+                    .filter_map(|index| create_index(&table.name, index)),
+            );
         }
         after.extend(catalog.statistics.iter().map(create_statistics));
         for (table, default) in with_tables(catalog, &catalog.defaults) {
@@ -99,6 +104,7 @@ impl Script {
         }
         for found in late {
             after.push(module(found));
+            after.extend(indexes_of_view(found));
             after.extend(disabled_trigger(found));
         }
         let orders = catalog.trigger_orders.iter();
@@ -284,27 +290,51 @@ fn table_type(catalog: &Catalog, table: &Table) -> Statement {
     Statement::new("type", &table.name, text, is_type(&table.name))
 }
 
-fn create_index(table: &Table, index: &Index) -> Option<Statement> {
-    let (named, name) = (literal(&table.name), quoted(&index.name));
-    let full_name = format!("{}.{name}", table.name);
+fn create_index(owner: &str, index: &Index) -> Option<Statement> {
+    let (named, name) = (literal(owner), quoted(&index.name));
+    let full_name = format!("{owner}.{name}");
     if index.is_constraint {
         // Made with its table; all that is left is to disable it.
-        let text = format!("ALTER INDEX {name} ON {} DISABLE", table.name);
-        let statement = Statement::new("disabled key", &full_name, text, String::new()).of(&table.name);
+        let text = format!("ALTER INDEX {name} ON {owner} DISABLE");
+        let statement = Statement::new("disabled key", &full_name, text, String::new()).of(owner);
         return index.is_disabled.then_some(statement);
     }
-    let mut text = format!(
-        "CREATE {}",
-        index_text(index, &format!("INDEX {name} ON {} ", table.name))
-    );
+    let mut text = format!("CREATE {}", index_text(index, &format!("INDEX {name} ON {owner} ")));
     if index.is_disabled {
-        text += &format!("\nALTER INDEX {name} ON {} DISABLE", table.name);
+        text += &format!("\nALTER INDEX {name} ON {owner} DISABLE");
     }
     let exists = format!(
         "EXISTS (SELECT * FROM sys.indexes WHERE object_id = OBJECT_ID({named}) AND name = {})",
         literal(&index.name)
     );
-    Some(Statement::new("index", &full_name, text, exists).of(&table.name))
+    Some(Statement::new("index", &full_name, text, exists).of(owner))
+}
+
+/// The indexes of a view, the clustered one first. Where that is switched off, so are all others: it is switched off behind them.
+fn indexes_of_view(view: &Module) -> Vec<Statement> {
+    let is_off = view.indexes.iter().any(|index| index.is_clustered && index.is_disabled);
+    let made = view.indexes.iter().filter_map(|index| match is_off {
+        true => create_index(
+            &view.name,
+            &Index {
+                is_disabled: false,
+                ..index.clone()
+            },
+        ),
+        false => create_index(&view.name, index),
+    });
+    let mut statements: Vec<Statement> = made.collect();
+    if let Some(clustered) = view
+        .indexes
+        .iter()
+        .find(|index| index.is_clustered && index.is_disabled)
+    {
+        let name = quoted(&clustered.name);
+        let text = format!("ALTER INDEX {name} ON {} DISABLE", view.name);
+        let full_name = format!("{}.{name}", view.name);
+        statements.push(Statement::new("disabled index", &full_name, text, String::new()).of(&view.name));
+    }
+    statements
 }
 
 fn table_of<'a>(catalog: &'a Catalog, constraint: &Constraint) -> Option<&'a Table> {

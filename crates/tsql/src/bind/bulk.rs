@@ -44,6 +44,8 @@ impl Binder<'_> {
         let mut columns = Arc::new(columns);
         if checks_constraints {
             columns = self.with_references(&target, columns, RowAction::Insert, &[])?;
+        } else {
+            columns = self.with_views(&target, columns, &[(RowAction::Insert, &[])])?;
         }
         if !fires_triggers {
             Arc::make_mut(&mut columns).firing = None;

@@ -787,6 +787,7 @@ impl<'a> Binder<'a> {
     fn output_into(&mut self, into: &ast::Target, output: &'a ast::Output, count: usize) -> Result<OutputTarget> {
         let target = self.output_target(into)?;
         let columns = Arc::new(self.target_columns(&target)?);
+        let columns = self.with_views(&target, columns, &[(RowAction::Insert, &[])])?;
         let listed = listed_columns(&columns, &output.columns, false)?;
         check_count(count, listed.len(), output.columns.is_empty())?;
         require_nothing_made(&columns, &listed, None)?;

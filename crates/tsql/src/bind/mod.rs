@@ -27,6 +27,8 @@ mod function;
 mod grouping;
 mod hierarchy;
 mod hints;
+mod indexable;
+mod kept_views;
 mod manipulation;
 mod merge;
 mod module;
@@ -63,6 +65,7 @@ pub(crate) use constant::parameter;
 pub(crate) use cursor::{BoundCursor, CursorForm, CursorTable};
 pub(crate) use deduce::{Deduced, Deduction, not_deducible};
 pub(crate) use fold::settled;
+pub(crate) use indexable::IndexableView;
 pub(crate) use manipulation::needs_settings;
 pub use manipulation::{BoundDelete, BoundInsert, BoundUpdate, InsertRows, RowSearch};
 pub use merge::{BoundMerge, BoundMergeAction, BoundMergeClause};
@@ -176,6 +179,8 @@ pub struct Binder<'a> {
     view_time: Option<std::rc::Rc<temporal::ViewTime>>,
     /// Hints at the views and common table expressions around.
     inherited_hints: Vec<ast::TableHint>,
+    /// The table in whose place the rows stand that a change of it has changed.
+    changed_table: Option<kept_views::ChangedTable>,
     /// Whether tables and views have to be named in two parts: WITH SCHEMABINDING.
     is_schema_bound: bool,
     /// Whether no subquery may stand anywhere.
@@ -243,6 +248,7 @@ impl<'a> Binder<'a> {
             cursor_tables: Vec::new(),
             parameters_are_captured: false,
             inherited_hints: Vec::new(),
+            changed_table: None,
             is_schema_bound: false,
             is_merge: false,
             next_value_place: sequence::NextValuePlace::default(),

@@ -56,7 +56,7 @@ fn takes_key(action: RowAction, set: &[usize], key: &[usize]) -> bool {
 
 impl Binder<'_> {
     /// The columns of a target with the foreign keys that an action, and an update of these columns, can break, with the triggers that
-    /// it fires, and with the table that its former rows go to.
+    /// it fires, the indexed views that it changes, and the table that its former rows go to.
     ///
     /// # Errors
     /// Those of opening the tables at the other ends.
@@ -91,6 +91,7 @@ impl Binder<'_> {
                 ..Arc::unwrap_or_clone(columns)
             }),
         };
+        let columns = self.with_views(target, columns, actions)?;
         let Target::Table(table) = target else {
             return Ok(columns);
         };

@@ -11,6 +11,7 @@ use engine::types::{Collation, SqlType};
 
 use super::from::{FromBuilder, Stored};
 use super::hints::{Place, access, add_locking};
+use super::kept_views::CHANGED_ROWS;
 use super::sample::refuse_sample;
 use super::scope::{self, Level, RowPlaces, SelectLevel};
 use super::updatable::QueryKind;
@@ -142,10 +143,31 @@ impl<'a> Binder<'a> {
     ) -> Result<BoundSource> {
         let (database, object) = found.ok_or_else(|| messages::invalid_object_name(&reference.name.to_string()))?;
         match &object.definition {
+            ObjectDefinition::Table(definition)
+                if self
+                    .changed_table
+                    .as_ref()
+                    .is_some_and(|changed| changed.is(&database, definition)) =>
+            {
+                let path = (definition.schema.clone(), database.name());
+                let shape = self.changed_table.as_ref().map(|changed| changed.shape.clone());
+                let exposed = (exposed, reference.alias.is_some());
+                let source = self.variable_source(CHANGED_ROWS, &shape.unwrap_or_default(), exposed, from);
+                Ok(source.called(reference, path))
+            }
             ObjectDefinition::Table(definition) => match self.system_time_of(reference, &database, definition)? {
                 Some(time) => self.versions((&database, &object), &time, reference, exposed, from),
                 None => self.base_table(database, &object, reference, exposed, from),
             },
+            ObjectDefinition::Module(module) if module.kind == ModuleKind::View && is_unexpanded(reference) => {
+                if !object.definition.is_indexed_view() {
+                    return Err(messages::invalid_hint("noexpand", &reference.name.to_string()));
+                }
+                if reference.system_time.is_some() {
+                    return Err(messages::not_system_versioned(&reference.name.to_string()));
+                }
+                self.base_table(database, &object, &without_noexpand(reference), exposed, from)
+            }
             ObjectDefinition::Module(module) if module.kind == ModuleKind::View => {
                 self.require_table_of_pointer()?;
                 refuse_sample(reference)?;
@@ -213,7 +235,7 @@ impl<'a> Binder<'a> {
         exposed: String,
         from: &mut FromBuilder,
     ) -> Result<BoundSource> {
-        let ObjectDefinition::Table(definition) = &object.definition else {
+        let Some(definition) = object.definition.table() else {
             return Err(messages::invalid_object_name(&reference.name.to_string()));
         };
         let path = reference
@@ -711,6 +733,18 @@ impl<'a> Binder<'a> {
     fn function_arguments(&mut self, arguments: &'a [Expression]) -> Result<Vec<crate::plan::Expr>> {
         self.expressions(arguments)
     }
+}
+
+/// Whether an indexed view is read by the rows that its indexes hold, rather than by its query.
+fn is_unexpanded(reference: &TableReference) -> bool {
+    reference.hints.iter().any(|hint| hint.name == "NOEXPAND")
+}
+
+/// The same reference with the other hints alone.
+fn without_noexpand(reference: &TableReference) -> TableReference {
+    let mut other = reference.clone();
+    other.hints.retain(|hint| hint.name != "NOEXPAND");
+    other
 }
 
 /// The left side of an APPLY, as its right side sees it.

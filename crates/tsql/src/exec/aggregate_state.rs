@@ -173,7 +173,7 @@ impl AggregateState {
 }
 
 /// A number without its point.
-fn exact(value: &Value) -> Option<i128> {
+pub(crate) fn exact(value: &Value) -> Option<i128> {
     Some(match value {
         Value::Decimal(number) => number.coefficient(),
         Value::Money(number) => i128::from(*number),
@@ -182,7 +182,8 @@ fn exact(value: &Value) -> Option<i128> {
     })
 }
 
-fn exact_value(number: i128, sql_type: SqlType) -> Option<Value> {
+/// A number as a value of an exact type, whose scale it has; `None` out of its range.
+pub(crate) fn exact_value(number: i128, sql_type: SqlType) -> Option<Value> {
     match sql_type {
         SqlType::Decimal { precision, scale } => {
             Decimal::fits(number, precision).then(|| Value::Decimal(Decimal::new(number, precision, scale)))

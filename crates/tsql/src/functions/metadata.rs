@@ -126,10 +126,7 @@ fn object_by_name(call: &Call<'_>, index: usize) -> Option<(Arc<Database>, Arc<C
 }
 
 fn table_of(object: &CatalogObject) -> Option<&TableDefinition> {
-    match &object.definition {
-        ObjectDefinition::Table(table) => Some(table),
-        _ => None,
-    }
+    object.definition.table()
 }
 
 /// An object or a constraint.
@@ -303,13 +300,18 @@ fn property_of(call: &Call<'_>, found: &Named, property: &str) -> Option<i32> {
         return Some(i32::from(answer));
     }
     let object = found.object.as_deref();
+    if let (Some(table), "isindexed") = (object.and_then(table_of), property) {
+        return Some(i32::from(!table.indexes.is_empty()));
+    }
+    let is_table = |object: &&CatalogObject| matches!(object.definition, ObjectDefinition::Table(_));
     if let Some(answer) = object
+        .filter(is_table)
         .and_then(table_of)
         .and_then(|table| table_property(table, property))
     {
         return Some(i32::from(answer));
     }
-    if let (Some(table), "tabletemporaltype") = (object.and_then(table_of), property) {
+    if let (Some(table), "tabletemporaltype") = (object.filter(is_table).and_then(table_of), property) {
         return Some(i32::from(crate::views::temporal_type(table).0));
     }
     if let Some(ObjectDefinition::Module(module)) = object.map(|object| &object.definition) {

@@ -9,7 +9,8 @@
 //! rows with an action each        /   4 foreign keys, at the end of the statement                        reference
 //! (MERGE)                             5 triggers get all rows of the statement                           this file, statements/fire
 //!                                     6 OUTPUT                                                           output
-//! actions of foreign keys change rows of other tables after station 3, before station 4                  cascade
+//! indexed views of the target follow after station 3, before the actions of foreign keys                 views
+//! actions of foreign keys change rows of other tables after that, before station 4                       cascade
 //! ```
 //! *CHECK constraints with user-defined functions* are checked after their row is written: such a function may query the table, and must
 //! see the new row (sql-docs, "Unique constraints and check constraints": a function that must return at least 1 admits the first row of an
@@ -47,6 +48,7 @@ mod encoded;
 mod history;
 mod output;
 mod reference;
+mod views;
 mod write;
 
 #[cfg(test)]
@@ -67,6 +69,7 @@ use cascade::Cascades;
 use history::Period;
 use reference::References;
 pub(crate) use reference::check_stored_references;
+use views::ViewChanges;
 pub(crate) use write::Fill;
 use write::Writer;
 
@@ -110,7 +113,11 @@ pub(crate) fn require_current(session: &SessionState, target: &Target, columns: 
     if let Some(history) = history {
         history.table.lock(&session.locks, Mode::IX)?;
     }
-    let others = others.map(|other| &other.table).chain(history);
+    let views = columns.views.iter().map(|view| &view.rows);
+    for view in views.clone() {
+        view.table.lock(&session.locks, Mode::IX)?;
+    }
+    let others = others.map(|other| &other.table).chain(history).chain(views);
     let mut tables = std::iter::once(target).chain(others);
     match tables.find(|bound| !bound.table.is_current(session.id)) {
         Some(bound) => Err(Error::definition_changed(&bound.full_name)),
@@ -153,6 +160,7 @@ pub struct Pipeline<'p> {
     writer: Writer<'p>,
     references: References<'p>,
     cascades: Cascades<'p>,
+    views: ViewChanges<'p>,
     /// For each event of the triggers the rows it has to do with.
     changed: Vec<ChangedRows>,
     /// A trigger runs in place of the change.
@@ -209,6 +217,7 @@ impl<'p> Pipeline<'p> {
             writer: Writer::new(context, target),
             references,
             cascades,
+            views: ViewChanges::new(context, &columns.views),
             changed: events.iter().map(|_| ChangedRows::default()).collect(),
             is_instead,
             kept: KeptRows::default(),
@@ -505,6 +514,7 @@ impl<'p> Pipeline<'p> {
     /// 547, those of writing.
     pub(crate) fn finish(mut self) -> Result<Changed> {
         self.writer.flush()?;
+        self.views.settle()?;
         let cascades = std::mem::take(&mut self.cascades);
         let Following { mut pending, mut fired } = cascades.run(self.context, self.statement)?;
         self.references.judge(self.context)?;
@@ -521,6 +531,7 @@ impl<'p> Pipeline<'p> {
     /// by is left to the statement.
     fn follow(mut self, following: &mut Following<'p>) -> Result<()> {
         self.writer.flush()?;
+        self.views.settle()?;
         let cascades = std::mem::take(&mut self.cascades);
         let inner = cascades.run(self.context, self.statement)?;
         following.pending.extend(inner.pending);
@@ -605,7 +616,7 @@ impl<'p> Pipeline<'p> {
         if self.cascades.has_any() && !self.is_instead {
             self.cascades.note(self.context, old, new)?;
         }
-        if self.columns.firing.is_none() && self.output.is_none() {
+        if self.columns.firing.is_none() && self.output.is_none() && !self.views.has_any() {
             return Ok(());
         }
         if !self.has_virtual {
@@ -622,8 +633,11 @@ impl<'p> Pipeline<'p> {
         self.show(action, old.as_deref(), new.as_deref())
     }
 
-    /// Shows a row to triggers and to OUTPUT, with all of its columns.
+    /// Shows a row to indexed views, to triggers and to OUTPUT, with all of its columns.
     fn show(&mut self, action: RowAction, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<()> {
+        if !self.is_instead {
+            self.views.note(old, new)?;
+        }
         if let Some(firing) = &self.columns.firing
             && let Some(event) = firing.events.iter().position(|event| event.action == action)
         {

@@ -91,7 +91,7 @@ pub(crate) fn names_in(text: &str) -> Vec<String> {
 }
 
 /// Whether a name stands in a text: of a column, a variable's is none.
-pub(super) fn has_name(text: &str, name: &str) -> bool {
+pub(crate) fn has_name(text: &str, name: &str) -> bool {
     let name = name.to_lowercase();
     tokens(text).any(|token| name_of(text, token).as_deref() == Some(name.as_str()))
 }

@@ -221,6 +221,7 @@ impl TableVariableShape {
             triggers: Vec::new(),
             versioning: None,
             history_of: None,
+            indexed_views: Vec::new(),
             created: (0, 0),
         }
     }

@@ -11,7 +11,7 @@ use crate::bind::{
     BoundCursor, BoundDelete, BoundInsert, BoundMerge, BoundQuery, BoundUpdate, ChangedRows, InsertRows, Nested,
     RowSearch,
 };
-use crate::plan::{BoundOutput, Condition, Expr, Node, QueryPlan, TargetColumns, TopCount};
+use crate::plan::{BoundOutput, Condition, Expr, Node, OutputTarget, QueryPlan, TargetColumns, TopCount};
 
 /// What was bound, and has to be made physical before it runs.
 pub trait Logical {
@@ -65,6 +65,9 @@ impl Logical for TopCount {
 
 impl Logical for BoundOutput {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
+        if let OutputTarget::Into(_, columns, _) = &mut self.target {
+            queries_of_target(columns, optimizer)?;
+        }
         self.expressions.optimize(optimizer)
     }
 }
@@ -92,7 +95,7 @@ impl Logical for BoundInsert {
             InsertRows::Change(rows) => rows.optimize(optimizer)?,
             InsertRows::Execute => {}
         }
-        view_conditions(&mut self.columns, optimizer)?;
+        queries_of_target(&mut self.columns, optimizer)?;
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)
     }
@@ -119,7 +122,6 @@ impl Logical for BoundUpdate {
         for (_, value) in values {
             optimizer.expression(value)?;
         }
-        view_conditions(&mut self.search.columns, optimizer)?;
         self.search.optimize(optimizer)?;
         self.search.streams = self.search.streams && !searches_by(&self.search.node, &self.assignments);
         Ok(())
@@ -139,7 +141,6 @@ impl Logical for BoundMerge {
             let mut values = clause.action.values_mut().into_iter();
             values.try_for_each(|value| optimizer.expression(value))?;
         }
-        view_conditions(&mut self.search.columns, optimizer)?;
         self.search.optimize(optimizer)
     }
 }
@@ -148,6 +149,7 @@ impl Logical for RowSearch {
     fn optimize(&mut self, optimizer: &mut Optimizer<'_>) -> Result<()> {
         self.top.optimize(optimizer)?;
         self.output.optimize(optimizer)?;
+        queries_of_target(&mut self.columns, optimizer)?;
         optimizer.draw(Stage::Bound, &self.node);
         rewrite::keeping_places(&mut self.node, optimizer.estimator.rules())?;
         optimizer.draw(Stage::Rewritten, &self.node);
@@ -163,12 +165,26 @@ impl Logical for RowSearch {
     }
 }
 
-/// Plans the queries in what views ask of a new row.
-fn view_conditions(columns: &mut Arc<TargetColumns>, optimizer: &mut Optimizer<'_>) -> Result<()> {
-    match columns.view_conditions.is_empty() {
-        true => Ok(()),
-        false => Arc::make_mut(columns).view_conditions.optimize(optimizer),
+/// Plans the queries in what views ask of a new row, and those of the indexed views that follow changes of the target and of the tables that
+/// its foreign keys change.
+fn queries_of_target(columns: &mut Arc<TargetColumns>, optimizer: &mut Optimizer<'_>) -> Result<()> {
+    if !has_queries(columns) {
+        return Ok(());
     }
+    let columns = Arc::make_mut(columns);
+    columns.view_conditions.optimize(optimizer)?;
+    for view in &mut columns.views {
+        optimizer.inside(|optimizer| optimizer.query(Arc::make_mut(&mut view.parts)))?;
+    }
+    let mut cascades = columns.cascades.iter_mut();
+    cascades.try_for_each(|cascade| queries_of_target(&mut cascade.columns, optimizer))
+}
+
+fn has_queries(columns: &TargetColumns) -> bool {
+    let mut cascades = columns.cascades.iter();
+    !columns.view_conditions.is_empty()
+        || !columns.views.is_empty()
+        || cascades.any(|cascade| has_queries(&cascade.columns))
 }
 
 /// What a change reads of the row that is found: also where the row is.

@@ -19,6 +19,7 @@ mod function;
 mod held;
 mod hints;
 mod join;
+mod kept_view;
 mod label;
 mod locking;
 mod node;
@@ -43,6 +44,7 @@ pub use function::{Call, FunctionRows, Implementation, RowCall, RowFunction, Row
 pub use held::{arguments_in_parts, hold_long_columns, hold_long_columns_of_update};
 pub use hints::{Access, Aging, GroupMethod, JoinMethods};
 pub use join::{FromNode, FromUnit, JoinKind, JoinMethod, JoinNode, OuterJoin, Ranges};
+pub use kept_view::{KeptColumn, KeptView};
 pub use label::{label_of, unified};
 pub use locking::{Locking, SnapshotOf, TableLocks};
 pub use node::{Node, QueryPlan};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use engine::error::Result;
 use engine::types::{Collation, HeldForm, HeldValue, SqlType, Value};
 
-use super::{BoundTable, ComputedTarget, Condition, Expr, Firing};
+use super::{BoundTable, ComputedTarget, Condition, Expr, Firing, KeptView};
 use crate::modules::TableVariableShape;
 use crate::scalar::convert::{recollated, store};
 use crate::sink::ResultColumn;
@@ -196,6 +196,8 @@ pub struct TargetColumns {
     pub cascades: Vec<Cascade>,
     /// The period SYSTEM_TIME, if the target has it.
     pub period: Option<PeriodTarget>,
+    /// The indexed views that read the target and that the change may change.
+    pub views: Vec<KeptView>,
     /// The triggers that the statement fires, if the target has any for what it does.
     pub firing: Option<Arc<Firing>>,
     /// Whether WRITETEXT or UPDATETEXT changes the target: then no trigger fires, and no row version advances.
@@ -267,6 +269,7 @@ impl TargetColumns {
     /// feature           INSERT     UPDATE                            DELETE
     /// OUTPUT            yes        yes                               yes
     /// triggers          yes        yes                               yes
+    /// indexed views     yes        yes                               yes
     /// CHECK             yes        yes                               -
     /// CHECK OPTION      yes        yes                               -
     /// computed columns  yes        yes                               -
@@ -285,6 +288,7 @@ impl TargetColumns {
         let takes_rows = action != RowAction::Insert;
         has_output
             || self.firing.is_some()
+            || !self.views.is_empty()
             || action == RowAction::Insert && self.ignores_duplicates
             || makes_rows && !self.checks.is_empty()
             || makes_rows && !self.view_conditions.is_empty()

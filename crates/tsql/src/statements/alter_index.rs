@@ -18,7 +18,7 @@ use crate::messages;
 impl Executor<'_> {
     /// ALTER INDEX. The index must be there. What is not said stays as it is stored (sql-docs, ALTER INDEX).
     pub(super) fn alter_index(&mut self, alter: &AlterIndex, line: u32) -> Result<()> {
-        let (database, mut object, mut definition) = self.table_to_change(&alter.table)?;
+        let (database, mut object, mut definition) = self.indexed_to_change(&alter.table)?;
         let is_meant = |index: &IndexDefinition| alter.name.as_ref().is_none_or(|name| name.is(&index.name));
         let meant: Vec<String> = definition
             .every_index()
@@ -42,7 +42,7 @@ impl Executor<'_> {
             index.options = index_options(&alter.options, index.options);
         }
         if alter.options.iter().any(|option| is_kept(&option.name)) {
-            let changed = ObjectDefinition::Table(definition.clone());
+            let changed = object.definition.with_table(definition.clone());
             let mut engine = self.session.engine.borrow_mut();
             object = engine.replace_object(&database, &object, changed)?;
         }
@@ -50,7 +50,10 @@ impl Executor<'_> {
         let place = name
             .as_ref()
             .and_then(|name| definition.indexes.iter().position(|index| index.name == *name));
+        let is_without_rows =
+            matches!(object.definition, ObjectDefinition::Module(_)) && !object.definition.is_indexed_view();
         match alter.action {
+            AlterIndexAction::Rebuild if is_without_rows => self.rebuild_view(&database, &object, &meant, line),
             AlterIndexAction::Rebuild => {
                 self.rebuild_meant(&database, object, definition, (place, &meant))?;
                 self.set_no_recompute(&database, table, name.as_deref(), &alter.options)
@@ -102,7 +105,7 @@ impl Executor<'_> {
             let Some(object) = database.catalog.by_id(table, self.session.id) else {
                 continue;
             };
-            let ObjectDefinition::Table(current) = &object.definition else {
+            let Some(current) = object.definition.table() else {
                 continue;
             };
             if current.disabled_indexes.iter().any(|index| index.name == *name) {
@@ -152,9 +155,9 @@ impl Executor<'_> {
         object: &Arc<CatalogObject>,
         name: &str,
     ) -> Result<Arc<CatalogObject>> {
-        let table_of = |object: &CatalogObject| match &object.definition {
-            ObjectDefinition::Table(table) => Ok(table.clone()),
-            _ => Err(Error::assertion("only tables have indexes")),
+        let table_of = |object: &CatalogObject| {
+            let table = object.definition.table().cloned();
+            table.ok_or_else(|| Error::assertion("only tables and views have indexes"))
         };
         let mut engine = self.session.engine.borrow_mut();
         let mut without = table_of(object)?;
@@ -162,7 +165,7 @@ impl Executor<'_> {
         let place = place.ok_or_else(|| messages::no_such_index(name))?;
         let index = without.indexes.remove(place);
         let (index_id, constraint_id) = (index.index_id, index.constraint_id);
-        let object = engine.replace_object(database, object, ObjectDefinition::Table(without))?;
+        let object = engine.replace_object(database, object, object.definition.with_table(without))?;
         let object = engine.create_index(database, &object, index)?;
         let mut with = table_of(&object)?;
         let mut made = with
@@ -172,7 +175,7 @@ impl Executor<'_> {
         (made.index_id, made.constraint_id) = (index_id, constraint_id);
         with.indexes.insert(place, made);
         let table = with.object_id;
-        let rebuilt = engine.replace_object(database, &object, ObjectDefinition::Table(with))?;
+        let rebuilt = engine.replace_object(database, &object, object.definition.with_table(with))?;
         drop(engine);
         self.count_index(database, table, Some(name))?;
         Ok(rebuilt)

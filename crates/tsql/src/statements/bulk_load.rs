@@ -34,6 +34,7 @@ use crate::context::Context;
 use crate::messages;
 use crate::modify::{Changed, Fill, Pipeline};
 use crate::modules::UserTypes;
+use crate::optimize::{Logical, Optimizer};
 use crate::plan::Target;
 use crate::prepared::PlanUses;
 use crate::scalar::compare;
@@ -139,7 +140,8 @@ impl Executor<'_> {
                 if !target.checks_constraints {
                     executor.distrust_constraints(target)?;
                 }
-                let bound = executor.bound_bulk(target)?;
+                let mut bound = executor.bound_bulk(target)?;
+                bound.optimize(&mut Optimizer::new(executor.session))?;
                 executor.lock_for_insert(&bound.target, bound.locking.of_insert())?;
                 let changed = executor.load_rows(target, &bound, &mut **rows.borrow_mut())?;
                 executor.finish_output(None, changed)

@@ -78,6 +78,7 @@ impl Executor<'_> {
             triggers: Vec::new(),
             // "If an ALTER TRIGGER statement changes a first or last trigger, the first or last attribute ... is dropped" (sql-docs,
             // "ALTER TRIGGER").
+            rows: None,
             definition_trigger: Some(DefinitionTrigger {
                 fires_for,
                 first_for: Vec::new(),

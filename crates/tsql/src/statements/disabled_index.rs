@@ -4,6 +4,7 @@
 //! disabled         its entries   uniqueness    the table       foreign keys to it         enabled again by
 //! nonclustered     are removed   not checked   as before       disabled, not trusted      REBUILD, which checks (1505)
 //! clustered        stay          -             8655, 1974      all disabled               REBUILD; the other indexes are disabled with it
+//! of a view        are removed   not checked   its query       -                          REBUILD of the clustered one
 //! ```
 //! (sql-docs, "Disable indexes and constraints", ALTER INDEX.)
 
@@ -31,10 +32,8 @@ pub(super) fn check_clustered_is_enabled(table: &TableDefinition) -> Result<()> 
 }
 
 fn table_of(object: &CatalogObject) -> Result<TableDefinition> {
-    match &object.definition {
-        ObjectDefinition::Table(table) => Ok(table.clone()),
-        _ => Err(Error::assertion("only tables have indexes")),
-    }
+    let table = object.definition.table().cloned();
+    table.ok_or_else(|| Error::assertion("only tables and views have indexes"))
 }
 
 impl Executor<'_> {
@@ -46,12 +45,21 @@ impl Executor<'_> {
         names: &[String],
         line: u32,
     ) -> Result<()> {
-        let mut table = table_of(object)?;
         let is_named = |index: &IndexDefinition| names.contains(&index.name);
+        let before = table_of(object)?;
+        let clustered = before.clustered().filter(|index| is_named(index));
+        if let Some(index) = clustered.filter(|_| !before.indexed_views.is_empty()) {
+            self.disable_views_of(database, &before, &index.name, line)?;
+        }
+        // Its views name it no more.
+        let object = database.catalog.by_id(before.object_id, self.session.id);
+        let object = &object.ok_or_else(|| Error::definition_changed(&before.name))?;
+        let is_view = matches!(object.definition, ObjectDefinition::Module(_));
+        let mut table = table_of(object)?;
         let disables_clustered = table.clustered().is_some_and(is_named);
         let (mut kept, mut gone) = (Vec::new(), Vec::new());
         for mut index in std::mem::take(&mut table.indexes) {
-            if index.index_id == 1 {
+            if index.index_id == 1 && !(is_view && disables_clustered) {
                 index.is_disabled |= disables_clustered;
                 kept.push(index);
             } else if disables_clustered || is_named(&index) {
@@ -76,7 +84,7 @@ impl Executor<'_> {
         let first = names.first().map_or("", String::as_str);
         self.disable_referencing(database, &mut table, first, line)?;
         let mut engine = self.session.engine.borrow_mut();
-        let changed = ObjectDefinition::Table(table);
+        let changed = object.definition.with_table(table);
         engine.replace_object(database, object, changed).map(|_| ())
     }
 
@@ -162,7 +170,7 @@ impl Executor<'_> {
         let (index_id, constraint_id) = (index.index_id, index.constraint_id);
         let table = without.object_id;
         let mut engine = self.session.engine.borrow_mut();
-        let object = engine.replace_object(database, object, ObjectDefinition::Table(without))?;
+        let object = engine.replace_object(database, object, object.definition.with_table(without))?;
         let object = engine.create_index(database, &object, index)?;
         let mut with = table_of(&object)?;
         let made = with.indexes.pop();
@@ -170,7 +178,7 @@ impl Executor<'_> {
         (made.index_id, made.constraint_id) = (index_id, constraint_id);
         let place = with.indexes.partition_point(|other| other.index_id < index_id);
         with.indexes.insert(place, made);
-        let enabled = engine.replace_object(database, &object, ObjectDefinition::Table(with))?;
+        let enabled = engine.replace_object(database, &object, object.definition.with_table(with))?;
         drop(engine);
         self.count_index(database, table, Some(name))?;
         Ok(enabled)

@@ -72,6 +72,7 @@ mod update;
 mod user_type;
 mod variable;
 mod versioning;
+mod view_index;
 mod xml_schema;
 
 pub(crate) use execute::{CallResult, given_by_client};

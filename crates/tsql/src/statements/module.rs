@@ -297,6 +297,8 @@ impl Executor<'_> {
                 .as_ref()
                 .map_or_else(Vec::new, |(_, former)| former.definition.triggers().to_vec()),
             definition_trigger: None,
+            // "ALTER VIEW unconditionally drops all indexes on the view" (sql-docs, ALTER VIEW).
+            rows: None,
             created: (created.days, created.ticks),
         });
         let Some((_, object)) = former else {
@@ -309,7 +311,7 @@ impl Executor<'_> {
         if crate::views::type_code(&object.definition) != crate::views::type_code(&definition) {
             return Err(messages::incompatible_object_type(&name.to_string()));
         }
-        self.session.engine.borrow().lock_definition(&database, &object)?;
+        self.lock_with_tables(&database, &object)?;
         self.check_not_named(&database, &object, "ALTER", &name.to_string())?;
         let mut engine = self.session.engine.borrow_mut();
         engine.replace_object(&database, &object, definition).map(|_| ())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{ObjectDefinition, StatisticsDefinition, TableDefinition};
+use engine::catalog::{StatisticsDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::session::{Sampling, Table, all_statistics, leading_of, next_stats_id};
@@ -117,7 +117,7 @@ fn sample(option: &OptionValue) -> Result<Sampling> {
 impl Executor<'_> {
     /// A table whose statistics are about to be changed: its definition is held, and its statistics are locked.
     fn table_of_statistics(&self, name: &Name) -> Result<(Arc<Database>, Table)> {
-        let (database, object, _) = self.find_table(name)?;
+        let (database, object, _) = self.find_indexed(name)?;
         let engine = self.session.engine.borrow();
         engine.lock_statistics(&database, object.definition.object_id())?;
         match database.catalog.is_current(&object, self.session.id) {
@@ -131,7 +131,7 @@ impl Executor<'_> {
     /// # Errors
     /// 2729, 2799; those of computing.
     fn store_columns_of_statistics(&mut self, create: &CreateStatistics) -> Result<()> {
-        let (database, object, definition) = self.find_table(&create.table)?;
+        let (database, object, definition) = self.find_indexed(&create.table)?;
         let columns = create
             .columns
             .iter()
@@ -326,7 +326,7 @@ impl Executor<'_> {
         let Some(object) = database.catalog.by_id(table, self.session.id) else {
             return Ok(());
         };
-        let ObjectDefinition::Table(definition) = &object.definition else {
+        let Some(definition) = object.definition.table() else {
             return Ok(());
         };
         let is_it = |name: &str| index_name.is_none_or(|wanted| wanted.eq_ignore_ascii_case(name));
@@ -345,7 +345,7 @@ impl Executor<'_> {
         let Some(object) = database.catalog.by_id(table, self.session.id) else {
             return Ok(());
         };
-        let ObjectDefinition::Table(definition) = &object.definition else {
+        let Some(definition) = object.definition.table() else {
             return Ok(());
         };
         let is_it = |name: &str| index_name.is_none_or(|wanted| wanted.eq_ignore_ascii_case(name));

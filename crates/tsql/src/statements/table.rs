@@ -213,7 +213,7 @@ impl Executor<'_> {
                 Err(messages::cannot_drop(word, &name.to_string()))
             };
         };
-        self.session.engine.borrow().lock_definition(&database, &object)?;
+        self.lock_with_tables(&database, &object)?;
         if let Some(table) = versioned(&object) {
             return Err(messages::drop_of_versioned(&full_name(&database, table)));
         }
@@ -240,6 +240,15 @@ impl Executor<'_> {
             return Err(messages::truncate_of_versioned(&full_name(&database, &definition)));
         }
         self.check_not_referenced(&database, &object, messages::truncated_table_is_referenced)?;
+        let mut views = definition.indexed_views.iter();
+        if let Some(view) = views.find_map(|id| database.catalog.by_id(*id, self.session.id)) {
+            let view = view.definition.qualified_name().map_or("", |(_, name)| name);
+            return Err(messages::referenced_by_object(
+                "TRUNCATE TABLE",
+                &name.to_string(),
+                view,
+            ));
+        }
         let mut session = self.session.engine.borrow_mut();
         session.truncate_table(&database, &object).map(|_| ())
     }
@@ -289,8 +298,8 @@ impl Executor<'_> {
         }
     }
 
-    /// CREATE INDEX. A clustered one rebuilds the table.
-    pub(super) fn create_index(&mut self, create: &CreateIndex, line: u32) -> Result<()> {
+    /// CREATE INDEX on a table. A clustered one rebuilds the table.
+    pub(super) fn create_table_index(&mut self, create: &CreateIndex, line: u32) -> Result<()> {
         check_uniqueness_of_ignoring(create.unique, &create.options)?;
         let (database, object, definition) = self.table_to_change(&create.table)?;
         if create.unique && definition.history_of.is_some() {
@@ -391,6 +400,9 @@ impl Executor<'_> {
     }
 
     fn drop_index(&mut self, index: &Identifier, table: &Name, if_exists: bool) -> Result<()> {
+        if let Some(view) = self.find_view(table)? {
+            return self.drop_view_index(index, &view, if_exists);
+        }
         let (database, object, mut definition) = self.table_to_change(table)?;
         let place = definition.indexes.iter().position(|other| index.is(&other.name));
         let disabled = definition

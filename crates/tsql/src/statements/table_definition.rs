@@ -145,6 +145,7 @@ impl Executor<'_> {
             triggers: Vec::new(),
             versioning: None,
             history_of: None,
+            indexed_views: Vec::new(),
             created: (created.days, created.ticks),
         }
     }

@@ -69,6 +69,7 @@ impl Executor<'_> {
             columns: Vec::new(),
             parent: parent.definition.object_id(),
             triggers: Vec::new(),
+            rows: None,
             definition_trigger: None,
             created: (created.days, created.ticks),
         });

@@ -188,6 +188,7 @@ fn history_definition(table: &TableDefinition, (start, end): (usize, usize), nam
         triggers: Vec::new(),
         versioning: None,
         history_of: None,
+        indexed_views: Vec::new(),
         ..table.clone()
     }
 }
@@ -490,6 +491,10 @@ impl Executor<'_> {
         }
         if history.versioning.is_some() {
             return Err(messages::temporal_in_use(&name));
+        }
+        // Former rows are written beside the stations that keep views right.
+        if !history.indexed_views.is_empty() {
+            return Err(crate::bind::not_supported("an indexed view over a history table"));
         }
         self.session.engine.borrow().lock_definition(database, found)?;
         let mut referencing = database

@@ -1,6 +1,6 @@
 //! Columns: `sys.columns` and what belongs to single columns.
 
-use engine::catalog::{ColumnDefinition, Identity};
+use engine::catalog::{ColumnDefinition, Identity, ObjectDefinition};
 use engine::types::{Collation, Decimal, Length, SqlType, Value};
 
 use super::objects::{ObjectRow, columns_of, system_object_id, table_of, tables, with_columns};
@@ -158,7 +158,10 @@ fn identities(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
             .database
             .catalog
             .by_id(column.object_id as u32, context.session_id)?;
-        let last = context.database.identity_current(table_of(&object)?, identity);
+        let ObjectDefinition::Table(table) = &object.definition else {
+            return None;
+        };
+        let last = context.database.identity_current(table, identity);
         Some(IdentityRow { column, identity, last })
     });
     all(rows)

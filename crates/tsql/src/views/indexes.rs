@@ -10,7 +10,7 @@ use engine::lock::{LockOwner, LockRow, Resource};
 use engine::store::{Heap, LargeKind, LargeSpace, ReadMode, SpaceUsage, Tree};
 use engine::types::{SqlType, Value};
 
-use super::objects::{ObjectRow, table_of, tables, with_columns};
+use super::objects::{ObjectRow, table_of, with_columns, with_indexes};
 use super::values::big;
 use super::{BIGINT, BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
 use crate::modules::filter_text;
@@ -131,10 +131,10 @@ const NO_STORAGE: StorageRoot = StorageRoot {
     first_iam: (0, 0),
 };
 
-/// Heaps and indexes of tables.
+/// Heaps and indexes of tables and views.
 fn indexes(context: &SystemContext<'_>) -> Vec<IndexRow> {
     let mut rows = Vec::new();
-    for (owner, object) in tables(context) {
+    for (owner, object) in with_indexes(context) {
         let Some(table) = table_of(&object) else { continue };
         rows.extend(indexes_of(owner, table));
     }
@@ -374,11 +374,11 @@ system_row!(PartitionRow {
 });
 
 /// Heaps and indexes that have pages: a nonclustered index that is switched off has none (SQL Server docs, "Disable indexes and constraints":
-/// its data are deleted, those of a clustered one are kept).
+/// its data are deleted, those of a table's clustered one are kept).
 fn stored(context: &SystemContext<'_>) -> impl Iterator<Item = IndexRow> {
     indexes(context).into_iter().filter(|row| {
         let index = row.index.as_ref();
-        index.is_none_or(|index| !is_disabled(index) || index.index_id == CLUSTERED)
+        index.is_none_or(|index| !is_disabled(index) || index.index_id == CLUSTERED && row.root != NO_STORAGE)
     })
 }
 

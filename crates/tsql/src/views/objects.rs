@@ -280,6 +280,13 @@ pub(crate) fn tables(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<Catalog
         .collect()
 }
 
+/// Every table and every view that has indexes, with its definition.
+pub(crate) fn with_indexes(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<CatalogObject>)> {
+    let mut found = with_columns(context);
+    found.retain(|(row, object)| matches!(row.kind.0, "U" | "V") && table_of(object).is_some());
+    found
+}
+
 /// Every object that has columns, with its definition: tables, views, table-valued functions.
 pub(crate) fn with_columns(context: &SystemContext<'_>) -> Vec<(ObjectRow, Arc<CatalogObject>)> {
     let kinds = ["U", "V", "IF", "TF", "TT"];
@@ -299,12 +306,9 @@ pub(crate) fn columns_of(object: &CatalogObject) -> &[ColumnDefinition] {
     }
 }
 
-/// The definition of a table's object.
+/// The definition of a table, or of the rows that a view's indexes hold.
 pub(crate) fn table_of(object: &CatalogObject) -> Option<&TableDefinition> {
-    match &object.definition {
-        ObjectDefinition::Table(table) => Some(table),
-        _ => None,
-    }
+    object.definition.table()
 }
 
 const DESCRIPTION: SqlType = nvarchar(60);

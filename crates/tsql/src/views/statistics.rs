@@ -7,7 +7,7 @@ use engine::session::all_statistics;
 use engine::statistics::Content;
 use engine::types::{HIERARCHY_BYTES_MAX, Length, SqlType, Value, Variant};
 
-use super::objects::{table_of, tables};
+use super::objects::{table_of, with_indexes};
 use super::values::{big, stored_datetime};
 use super::{BIGINT, BIT, FLOAT, INT, NAME, REAL, Rows, SystemView, all, function, nvarchar, system_row, view};
 use crate::views::SystemContext;
@@ -43,7 +43,7 @@ system_row!(StatisticsRow {
 
 fn statistics(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let mut rows = Vec::new();
-    for (_, object) in tables(context) {
+    for (_, object) in with_indexes(context) {
         let Some(table) = table_of(&object) else { continue };
         rows.extend(all_statistics(&context.database, table, context.session_id));
     }
@@ -66,7 +66,7 @@ system_row!(StatisticsColumn {
 
 fn statistics_columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let mut rows = Vec::new();
-    for (_, object) in tables(context) {
+    for (_, object) in with_indexes(context) {
         let Some(table) = table_of(&object) else { continue };
         for known in all_statistics(&context.database, table, context.session_id) {
             let columns = known.columns.iter().enumerate();

@@ -193,6 +193,7 @@ const SOURCES: [(&str, &str); 28] = [
     ("user_functions", include_str!("user_functions.rs")),
     ("bulk", include_str!("bulk.rs")),
     ("hints", include_str!("hints.rs")),
+    ("indexed_views", include_str!("indexed_views.rs")),
     ("versions", include_str!("versions.rs")),
     ("join_hints", include_str!("join_hints.rs")),
     ("stream_groups", include_str!("stream_groups.rs")),

@@ -54,6 +54,8 @@ mod hostile_cases;
 mod identity;
 mod ignored_duplicates;
 mod index_options;
+mod indexed_views;
+mod indexed_views_model;
 mod insert_select_log;
 mod isolation;
 mod isolation_scenarios;

@@ -190,7 +190,7 @@ const DEFINITIONS: &[Subject] = &[
     subject!("CREATE VIEW",
         "plain, CHECK OPTION, OR ALTER" => "create or alter view w as select a from t where a > 0 with check option",
         "SCHEMABINDING" => "create view w2 with schemabinding as select a from dbo.t",
-        "indexed" => "create view w3 with schemabinding as select a, b from dbo.t\nGO\ncreate unique clustered index i on w3 (a)"),
+        "indexed, of one table or several, grouped or not; read WITH (NOEXPAND), expanded without" => "create view w3 with schemabinding as select c, count_big(*) n, sum(a) s from dbo.t group by c\nGO\ncreate unique clustered index i on w3 (c) create index j on w3 (n) update t set c = 7 select s from w3 with (noexpand) where c = 7 alter index i on w3 rebuild"),
     subject!("CREATE PROCEDURE",
         "parameters, defaults, OUTPUT, OR ALTER" => "create or alter procedure q @x int = 1, @y int output as set @y = @x return 3",
         "table-valued parameters" => "create type tt as table (a int)\nGO\ncreate procedure q2 @x tt readonly as select a from @x",

@@ -51,6 +51,7 @@ fn a_table_survives_its_stored_form() {
         triggers: Vec::new(),
         versioning: None,
         history_of: None,
+        indexed_views: Vec::new(),
         created: (46_000, 5),
     };
     let object = ObjectDefinition::Table(table);

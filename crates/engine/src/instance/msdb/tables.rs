@@ -596,6 +596,7 @@ impl MsdbTable {
             triggers: Vec::new(),
             versioning: None,
             history_of: None,
+            indexed_views: Vec::new(),
             created: (created.days, created.ticks),
         }
     }
@@ -693,6 +694,7 @@ pub(super) fn jobs_view(object_id: u32, created: DateTimeTicks) -> ObjectDefinit
         parent: 0,
         triggers: Vec::new(),
         definition_trigger: None,
+        rows: None,
         created: (created.days, created.ticks),
     })
 }

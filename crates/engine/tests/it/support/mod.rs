@@ -116,6 +116,7 @@ pub fn table_definition(name: &str) -> TableDefinition {
         triggers: Vec::new(),
         versioning: None,
         history_of: None,
+        indexed_views: Vec::new(),
         created: (0, 0),
     }
 }

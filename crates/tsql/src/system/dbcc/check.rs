@@ -119,7 +119,7 @@ pub(super) fn catalog(command: &Command<'_>) -> Result<()> {
     command.database(0).map(|_| ())
 }
 
-/// A table by its name as written in an argument.
+/// A table, or a view with indexes, by its name as written in an argument.
 pub(super) fn find_table(command: &Command<'_>, written: &str) -> Result<(Arc<Database>, Arc<CatalogObject>)> {
     let context = command.context;
     let name = crate::ast::Name::parse(written).ok_or_else(|| no_object(written))?;
@@ -130,12 +130,12 @@ pub(super) fn find_table(command: &Command<'_>, written: &str) -> Result<(Arc<Da
     let object = database
         .catalog
         .find(name.schema().unwrap_or("dbo"), name.object(), context.session_id);
-    let object = object.filter(|object| matches!(object.definition, engine::catalog::ObjectDefinition::Table(_)));
+    let object = object.filter(|object| object.definition.table().is_some());
     Ok((database, object.ok_or_else(|| no_object(written))?))
 }
 
 fn is_of(finding: &Finding, object: &CatalogObject) -> bool {
-    let engine::catalog::ObjectDefinition::Table(table) = &object.definition else {
+    let Some(table) = object.definition.table() else {
         return false;
     };
     table.storage_roots().any(|root| root.unit == finding.object.0)
@@ -197,9 +197,7 @@ pub(super) fn checked(command: &Command<'_>, database: &Arc<Database>) -> Result
 fn lock_everything(locks: &LockOwner, database: &Database, taken: &mut Vec<Resource>) -> Result<()> {
     let tables = || -> Vec<Resource> {
         let objects = database.catalog.objects(0);
-        let tables = objects
-            .iter()
-            .filter(|object| matches!(object.definition, engine::catalog::ObjectDefinition::Table(_)));
+        let tables = objects.iter().filter(|object| object.definition.table().is_some());
         tables
             .map(|object| Resource::Object(database.id, object.definition.object_id()))
             .collect()

@@ -1,6 +1,6 @@
 //! DBCC SHOW_STATISTICS (sql-docs, its page: columns and their types).
 
-use engine::catalog::{ObjectDefinition, StatisticsDefinition, TableDefinition};
+use engine::catalog::{StatisticsDefinition, TableDefinition};
 use engine::error::Result;
 use engine::session::all_statistics;
 use engine::statistics::Content;
@@ -26,7 +26,7 @@ pub(super) fn show(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     let written = command.text(0).unwrap_or_default();
     let wanted = command.text(1).unwrap_or_default();
     let (database, object) = find_table(command, &written)?;
-    let ObjectDefinition::Table(table) = &object.definition else {
+    let Some(table) = object.definition.table() else {
         return Ok(());
     };
     let all = all_statistics(&database, table, command.context.session_id);

@@ -89,7 +89,12 @@ fn rename_object(context: &SystemContext<'_>, name: &Name, new_name: &str, writt
     let mut definition = object.definition.clone();
     match &mut definition {
         ObjectDefinition::Table(table) => new_name.clone_into(&mut table.name),
-        ObjectDefinition::Module(module) => new_name.clone_into(&mut module.name),
+        ObjectDefinition::Module(module) => {
+            new_name.clone_into(&mut module.name);
+            if let Some(rows) = &mut module.rows {
+                new_name.clone_into(&mut rows.name);
+            }
+        }
         _ => return Err(no_item(context, written, kind)),
     }
     replace(context, &object, definition)
@@ -105,10 +110,11 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
         .catalog
         .find(schema, table, context.session_id)
         .ok_or_else(missing)?;
-    let ObjectDefinition::Table(definition) = &object.definition else {
+    let definition = object.definition.table().cloned();
+    let mut definition: TableDefinition = definition.ok_or_else(missing)?;
+    if column && !matches!(object.definition, ObjectDefinition::Table(_)) {
         return Err(missing());
-    };
-    let mut definition: TableDefinition = definition.clone();
+    }
     if column && definition.history_of.is_some() {
         return Err(messages::rename_of_history(&definition.name));
     }
@@ -152,7 +158,7 @@ fn rename_part(context: &SystemContext<'_>, name: &Name, new_name: &str, column:
             let history = (versioning.history, place, new_name);
             replace_with_history(context, &object, definition, history)
         }
-        _ => replace(context, &object, ObjectDefinition::Table(definition)),
+        _ => replace(context, &object, object.definition.with_table(definition)),
     }
 }
 

@@ -502,7 +502,10 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
         "WITH of a table",
         "NOEXPAND",
-        Test("hints", "what_a_hint_cannot_do_is_refused_by_name"),
+        Test(
+            "indexed_views",
+            "it_is_read_with_noexpand_and_by_its_definition_without",
+        ),
     ),
     (
         "WITH of a table",
