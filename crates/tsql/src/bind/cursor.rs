@@ -200,6 +200,7 @@ fn is_of_tables(source: &TableSource) -> bool {
         TableSource::Variable { .. }
         | TableSource::Function { .. }
         | TableSource::OpenXml(_)
+        | TableSource::OpenRowset(_)
         | TableSource::Derived { .. }
         | TableSource::Values { .. }
         | TableSource::Change { .. }

@@ -148,6 +148,7 @@ impl Binder<'_> {
                 Err(messages::view_has_table_function(names.view, &call.name.to_string()))
             }
             TableSource::OpenXml(_) => Err(messages::view_has_open_xml(names.view)),
+            TableSource::OpenRowset(_) => Err(not_supported("OPENROWSET in an indexed view")),
             TableSource::Pivot(_) => Err(messages::view_has_pivot(names.view)),
             TableSource::Unpivot(_) => Err(messages::view_has_unpivot(names.view)),
             TableSource::Variable { .. } | TableSource::Change { .. } => {

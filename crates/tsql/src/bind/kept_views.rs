@@ -100,14 +100,9 @@ impl Binder<'_> {
     ) -> Result<KeptView> {
         crate::stack::require()?;
         let rows = self.bound_table(database, object, Reading::default())?;
-        let shown = columns.columns.iter().map(|column| VariableColumn {
-            name: column.name.clone(),
-            sql_type: column.sql_type,
-            collation: column.sql_type.is_character().then_some(column.collation),
-            nullable: column.nullable,
-            identity: None,
-            default: None,
-            computed: None,
+        let shown = columns.columns.iter().map(|column| {
+            let types = (column.sql_type, column.collation);
+            VariableColumn::of_target(&column.name, types, column.nullable, column.is_hidden)
         });
         let changed = ChangedTable {
             database_id: database.id,
