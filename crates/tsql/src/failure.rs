@@ -231,7 +231,7 @@ impl Failure {
 
     /// The error seen by CATCH and @@ERROR: the last message.
     pub fn last_message(&self) -> &Message {
-        // What is no error, as 16934 behind 16947, is not caught.
+        // Information, as 16934 behind 16947, is not caught.
         let mut errors = self.after.iter().rev().filter(|message| message.severity > 10);
         errors.next().unwrap_or(&self.message)
     }

@@ -108,7 +108,7 @@ impl<'a> Binder<'a> {
     }
 
     /// Has the tables of a SELECT tell where their rows are; answers the columns that are to stand behind those shown, of which there are
-    /// so many. `None` when one of its sources is no table.
+    /// so many. `None` when one of its sources is something else than a table.
     pub(super) fn cursor_columns(
         &mut self,
         form: CursorForm,

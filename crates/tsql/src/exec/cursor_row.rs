@@ -1,12 +1,12 @@
 //! A scan of the one row of a table that a cursor is at: a row of a keyset, or the row that WHERE CURRENT OF changes.
 
 use engine::error::{Error, Result};
-use engine::lock::LockOwner;
+use engine::lock::{LockOwner, Mode};
 use engine::store::ReadMode;
 use engine::types::Value;
 
 use super::Operator;
-use super::scan::{decode, named, place_locator, within_timeout};
+use super::scan::{decode, lock_table, named, place_locator, read_mode, within_timeout};
 use crate::context::Context;
 use crate::messages;
 use crate::plan::ScanNode;
@@ -72,6 +72,28 @@ impl Operator for CursorRow<'_> {
         self.is_read = false;
         true
     }
+}
+
+/// Locks a row of a scan's table for a change to come, by the level that the scan reads by, and reads its bytes; false when it is not there.
+///
+/// # Errors
+/// Those of waiting; 3960 under SNAPSHOT for a row that has changed since.
+pub(crate) fn read_for_change(
+    scan: &ScanNode,
+    locator: &Value,
+    context: &Context<'_>,
+    bytes: &mut Vec<u8>,
+) -> Result<bool> {
+    let mut scan = scan.clone();
+    scan.locking.rows = scan.locking.rows.or(Some(Mode::U));
+    lock_table(&scan, context)?;
+    let mode = read_mode(&scan, context);
+    let locator = locator_of(locator)?;
+    let table = &scan.table.table;
+    let found = within_timeout(&scan, context, || {
+        table.fetch_named(context.locks(), mode, &locator, bytes)
+    });
+    found.map_err(|error| named(&scan, error))
 }
 
 /// A plan of a cursor is executed without one.

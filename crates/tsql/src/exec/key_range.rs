@@ -36,7 +36,7 @@ impl Range {
         self.to.as_ref().is_some_and(|to| *to <= self.from)
     }
 
-    /// What of it lies behind a key, or before it for who goes backward; `None` if nothing does.
+    /// What of it lies behind a key, or before it on the way back; `None` if nothing does.
     pub(super) fn beyond(self, key: Option<&[u8]>, is_backward: bool) -> Option<KeyRange> {
         let Some(key) = key else {
             return Some(self.into_bounds());

@@ -56,6 +56,7 @@ mod window_stream;
 pub use crate::scalar::row_place::locator_of;
 pub(crate) use crate::scalar::row_place::locator_value;
 pub(crate) use aggregate_state::{exact, exact_value};
+pub(crate) use cursor_row::read_for_change;
 pub use evaluate::{Surroundings, evaluate, evaluate_or_held, holds, test};
 pub(crate) use key_range::after_prefix;
 pub(crate) use scan::{check_definition, check_isolation};

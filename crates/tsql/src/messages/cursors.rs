@@ -40,7 +40,7 @@ engine::messages! { pub(crate) fn;
     cursor_table_out_of_scope() = 16946, 16, 1, "Could not open the cursor because one or more of its tables have gone out of scope.";
     /// 16947: a change through a cursor whose row is gone.
     no_row_changed() = 16947, 16, 1, "No rows were updated or deleted.";
-    /// 16948: a variable that is no cursor variable.
+    /// 16948: a variable of another kind in place of a cursor variable.
     not_a_cursor_variable(name: &str) = 16948, 16, 4, "The variable '{name}' is not a cursor variable, but it is used in a place where a cursor variable is expected.";
     /// 16949: a cursor variable in place of a value.
     cursor_variable_as_value(name: &str) = 16949, 16, 1, "The variable '{name}' is a cursor variable, but it is used in a place where a cursor variable is not valid.";

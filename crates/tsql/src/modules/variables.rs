@@ -1,6 +1,6 @@
 //! The variables a batch declares: slots and types, known before its first statement is bound.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use engine::catalog::{CheckConstraint, ComputedColumn, LockEscalation, TableDefinition};
@@ -237,7 +237,7 @@ pub struct VariableScope {
     /// The catalog's objects of the types that are not the system's.
     user_types: Vec<u32>,
     /// Cursor variables, in lower case.
-    cursors: HashSet<String>,
+    cursors: BTreeSet<String>,
 }
 
 impl VariableScope {

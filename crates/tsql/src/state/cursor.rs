@@ -122,6 +122,8 @@ pub struct Cursor {
     pub(crate) place: Option<CursorPlace>,
     /// The row that WHERE CURRENT OF means.
     pub(crate) row: CurrentRow,
+    /// How often it was fetched from and closed.
+    pub(crate) moves: u64,
     /// What the last FETCH came to.
     pub(crate) fetch_status: i32,
     pub(crate) last_operation: CursorOperation,
@@ -147,6 +149,7 @@ impl Cursor {
             position: 0,
             place: None,
             row: CurrentRow::Nothing,
+            moves: 0,
             fetch_status: NEVER_FETCHED,
             last_operation: CursorOperation::None,
             last_count: 0,
@@ -185,6 +188,7 @@ impl Cursor {
         self.place = None;
         self.row = CurrentRow::Nothing;
         self.position = 0;
+        self.moves += 1;
     }
 
     /// Notes what was done last.
@@ -218,7 +222,7 @@ impl SessionState {
         self.last_cursor.replace(Rc::downgrade(cursor));
     }
 
-    /// Forgets it.
+    /// Has `@@CURSOR_ROWS` answer 0.
     pub(crate) fn forget_opened(&self) {
         self.last_cursor.replace(Weak::new());
     }

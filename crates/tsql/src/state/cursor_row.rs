@@ -80,12 +80,12 @@ impl CursorReading {
         }
     }
 
-    /// The row that is to be changed: one that has to be as it was fetched, if it is compared.
-    pub(crate) fn of_change(row: TableRow, is_compared: bool) -> CursorReading {
+    /// The row that is to be changed, which has to be as it was fetched.
+    pub(crate) fn of_change(row: TableRow) -> CursorReading {
         CursorReading {
             rows: RefCell::new(vec![row]),
             is_missing: Cell::new(false),
-            is_compared,
+            is_compared: true,
             changed: RefCell::default(),
             walk: None,
         }

@@ -7,7 +7,8 @@ use engine::error::Result;
 use engine::types::{Length, SqlType};
 
 use crate::ast::{
-    AssignmentOperator, Declaration, DeclarationKind, Execute, ExecutionContext, InsertSource, Statement, StatementKind,
+    AssignmentOperator, Declaration, DeclarationKind, Execute, ExecutionContext, InsertSource, Statement,
+    StatementKind, VariableAssignment,
 };
 use crate::bind::Binder;
 
@@ -76,22 +77,7 @@ pub(super) trait PartBinder<'w> {
             Kind::Merge(merge) => self.bind(|binder| binder.merge(merge)),
             Kind::ReadText(read) => self.bind(|binder| binder.read_text(read)),
             Kind::WriteText(write) => self.bind(|binder| binder.update(&write.update)),
-            Kind::SetVariable(assignment) if assignment.is_modified => {
-                self.bind(|binder| binder.modified_variable(&assignment.variable, &assignment.value))
-            }
-            Kind::SetVariable(assignment) => {
-                let operator = match assignment.operator {
-                    AssignmentOperator::Assign => None,
-                    AssignmentOperator::Compound(operator) => Some(operator),
-                };
-                self.bind(|binder| match binder.is_cursor(&assignment.variable) {
-                    // What it refers to is found when this runs.
-                    true => Ok(()),
-                    false => binder
-                        .assigned(&assignment.variable, operator, &assignment.value)
-                        .map(drop),
-                })
-            }
+            Kind::SetVariable(assignment) => self.assignment(assignment),
             Kind::Declare(declarations) => declarations.iter().try_for_each(|one| self.declaration(one)),
             Kind::DeclareCursor(cursor) | Kind::SetCursorVariable(cursor) => {
                 self.bind(|binder| binder.statement_query(&cursor.query))
@@ -136,6 +122,24 @@ pub(super) trait PartBinder<'w> {
             Kind::Backup(_) | Kind::Restore(_) | Kind::Dbcc(_) | Kind::Checkpoint(_) => Ok(()),
             Kind::Shutdown { .. } | Kind::Kill { .. } | Kind::Reconfigure { .. } => Ok(()),
         }
+    }
+
+    /// SET of a variable.
+    ///
+    /// # Errors
+    /// Those of binding its value.
+    fn assignment(&self, assignment: &'w VariableAssignment) -> Result<()> {
+        let VariableAssignment { variable, value, .. } = assignment;
+        let operator = match assignment.operator {
+            AssignmentOperator::Assign => None,
+            AssignmentOperator::Compound(operator) => Some(operator),
+        };
+        self.bind(|binder| match (assignment.is_modified, binder.is_cursor(variable)) {
+            (true, _) => binder.modified_variable(variable, value).map(drop),
+            // What it refers to is found when this runs.
+            (false, true) => Ok(()),
+            (false, false) => binder.assigned(variable, operator, value).map(drop),
+        })
     }
 
     /// The name in EXECUTE AS.

@@ -194,7 +194,7 @@ impl Executor<'_> {
     /// `SET @variable = cursor`, where the former is a cursor variable: both refer to one cursor then.
     ///
     /// # Errors
-    /// 16916, 16950; 102 for an operator, 16948 for what is no cursor.
+    /// 16916, 16950; 102 for an operator, 16948 and 16949 for another value.
     pub(super) fn set_cursor_reference(&mut self, assignment: &VariableAssignment) -> Result<()> {
         if assignment.operator != AssignmentOperator::Assign || assignment.is_modified {
             return Err(messages::cursor_variable_as_value(&assignment.variable));
@@ -337,6 +337,7 @@ impl Executor<'_> {
         // What a FETCH leaves that fails.
         self.session.set_fetch_status(-1);
         cursor.fetch_status = -1;
+        cursor.moves += 1;
         if !cursor.is_open() {
             return Err(messages::cursor_not_open(2));
         }

@@ -6,6 +6,7 @@
 //! ```text
 //! in this order                                                        error
 //! the cursor only reads                                                16929
+//! a table of the cursor was redefined                                  16943
 //! its query does not read the table, or FOR UPDATE OF names none of    16933    read more than once: the first is meant, 16961 tells
 //! its columns
 //! the table is read uncommitted                                        16941
@@ -15,7 +16,8 @@
 //! the row is gone, or another one than was fetched                     16947, and 16934 behind it if it is compared
 //! ```
 //! The order is as the SqlServerSimulator project has probed it on SQL Server 2025 (its notes on "Cursors"). After the change the cursor is
-//! at the row as it is: it may be changed again, and a keyset finds it under the key that it was given.
+//! at the row as it is: it may be changed again, and a keyset finds it under the key that it was given, if that is the key of a unique index. Where
+//! the change is rolled back later, such a keyset finds the row no more.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -41,6 +43,8 @@ pub(super) struct CursorChange {
     table: usize,
     target: Arc<BoundTable>,
     reading: Rc<CursorReading>,
+    /// How often the cursor had moved when it was at the row.
+    moves: u64,
 }
 
 impl Executor<'_> {
@@ -79,16 +83,16 @@ impl Executor<'_> {
         if !listed.is_empty() && !set.iter().all(is_listed) {
             return Err(messages::column_not_for_update());
         }
-        // A row that SCROLL_LOCKS has locked is as it was.
-        let is_locked =
-            cursor.declaration.concurrency == CursorConcurrency::ScrollLocks && self.session.transaction_count() > 0;
-        let reading = Rc::new(CursorReading::of_change(row, !is_locked));
+        // Under SCROLL_LOCKS as well: the transaction that has locked the row may have ended since.
+        let reading = Rc::new(CursorReading::of_change(row));
+        let moves = cursor.moves;
         drop(cursor);
         Ok(Some(CursorChange {
             cursor: shared,
             table,
             target,
             reading,
+            moves,
         }))
     }
 
@@ -98,6 +102,10 @@ impl Executor<'_> {
     /// 16933, 16941.
     fn table_of_change(&mut self, cursor: &Cursor, target: &Target) -> Result<(usize, Arc<BoundTable>)> {
         let plans = Self::plans_of(cursor).ok_or_else(messages::cursor_is_read_only)?;
+        // The target is held by now. Under another definition the locators would lead to other rows.
+        if !plans.has_same_tables(self.session.id) {
+            return Err(messages::cursor_table_redefined());
+        }
         let Target::Table(target) = target else {
             return Err(messages::table_not_in_cursor());
         };
@@ -134,9 +142,8 @@ impl Executor<'_> {
         let changed = work(self);
         self.at_cursor = None;
         let changed = changed?;
-        match (changed.count, change.reading.is_compared) {
-            (0, true) => Err(messages::changed_outside_cursor()),
-            (0, false) => Err(messages::no_row_changed()),
+        match changed.count {
+            0 => Err(messages::changed_outside_cursor()),
             _ => Ok(changed),
         }
     }
@@ -145,13 +152,17 @@ impl Executor<'_> {
     ///
     /// # Errors
     /// Those of reading the row.
-    pub(super) fn note_change(&mut self, change: Option<CursorChange>, operation: CursorOperation) -> Result<()> {
+    pub(super) fn note_change(&self, change: Option<&CursorChange>, operation: CursorOperation) -> Result<()> {
         let Some(change) = change else { return Ok(()) };
+        let table = &change.target.table;
         let mut cursor = change.cursor.borrow_mut();
+        // A trigger may have fetched another row, closed the cursor, or redefined the table.
+        if cursor.moves != change.moves || !table.is_current(self.session.id) {
+            return Ok(());
+        }
         cursor.note(operation, 1);
         let former = change.reading.row(0).map_or(Value::Null, |row| row.locator);
         let values = change.reading.changed_to();
-        let table = &change.target.table;
         let moved = match &values {
             Some(values) => table.locator_by_values(values)?.map(|locator| locator_value(&locator)),
             None => None,

@@ -12,19 +12,17 @@
 //! *Locks.* FETCH locks as a SELECT of the same level does, and gives back what that gives back at the end of the statement: READ COMMITTED
 //! waits for a row that another transaction is changing, and REPEATABLE READ and SERIALIZABLE keep their locks. Between two FETCHes nothing is
 //! locked, unless SCROLL_LOCKS asks for it: then the row that is fetched gets a U lock, kept to the end of the transaction. Outside of one it
-//! ends with the FETCH (SQL Server keeps it up to the next FETCH), and a change through the cursor compares the row as under OPTIMISTIC.
+//! ends with the FETCH (SQL Server keeps it up to the next FETCH). So a change through the cursor compares the row as under OPTIMISTIC.
 //!
 //! *Costs.* A FETCH opens a plan: a descent to the row for each table of a keyset cursor, a descent and a page for a dynamic one. The plans
 //! are made once for a cursor, by DECLARE and the first FETCH, and again when a definition of the database has changed. If it is one of the
-//! cursor's tables, FETCH fails (16943). A keyset takes memory for each row, and is refused (701) where there is none.
+//! cursor's tables, FETCH fails (16943). A keyset takes memory for each row, and is refused (701) without it.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
 
 use engine::cancel;
 use engine::error::{Error, Result};
-use engine::lock::Mode;
-use engine::store::ReadMode;
 use engine::types::{SqlType, Value};
 
 use super::cursor::wanted_place;
@@ -32,13 +30,12 @@ use super::executor::Executor;
 use crate::ast::{FetchDirection, Identifier};
 use crate::bind::{BoundCursor, CursorForm};
 use crate::context::{Context, TableVariable, Variables};
-use crate::exec::open;
+use crate::exec::{open, read_for_change};
 use crate::grant::KeptRows;
 use crate::messages;
 use crate::plan::{CursorScan, IndexSeek, Node, Part, QueryPlan, ScanNode, SeekRange};
 use crate::prepared::CompiledBatch;
 use crate::scalar::convert::convert;
-use crate::scalar::row_place::locator_of;
 use crate::sink::ResultColumn;
 use crate::state::{
     CurrentRow, Cursor, CursorConcurrency, CursorDeclaration, CursorModel, CursorPlace, CursorReading, Dependencies,
@@ -102,7 +99,7 @@ impl CursorPlans {
     }
 
     /// Whether the tables are as they were when the plans were made.
-    fn has_same_tables(&self, session: u16) -> bool {
+    pub(super) fn has_same_tables(&self, session: u16) -> bool {
         let mut tables = self.members.tables.iter();
         tables.all(|table| table.table.table.is_current(session))
     }
@@ -328,12 +325,14 @@ impl Executor<'_> {
                 let member = usize::try_from(wanted - 1)
                     .ok()
                     .and_then(|index| rows.get(index).cloned());
-                cursor.position = wanted.clamp(0, count + 1);
+                // A FETCH that fails leaves the cursor at its place, and at no row.
                 cursor.row = CurrentRow::Nothing;
-                match member {
-                    Some(member) => self.row_of_member(cursor, &plans, &member),
-                    None => Ok(Fetched::Nothing),
-                }
+                let fetched = match member {
+                    Some(member) => self.row_of_member(cursor, &plans, &member)?,
+                    None => Fetched::Nothing,
+                };
+                cursor.position = wanted.clamp(0, count + 1);
+                Ok(fetched)
             }
         }
     }
@@ -410,6 +409,7 @@ impl Executor<'_> {
                 (amount, _) => (place, amount < 0, amount.unsigned_abs()),
             },
         };
+        cursor.row = CurrentRow::Nothing;
         let row = self.walk(cursor, plans, (from, is_backward), number)?;
         match row {
             Some(row) => Ok(Fetched::Row(row)),
@@ -462,14 +462,12 @@ impl Executor<'_> {
 
     /// Locks the row that was read for a change to come; false when it is another one by then.
     fn lock_as_read(&self, plans: &CursorPlans, rows: &[TableRow]) -> Result<bool> {
-        let (Some(table), Some(row)) = (plans.members.tables.first(), rows.first()) else {
-            return Ok(true);
+        let (Some(scan), Some(row)) = (walk_of(&plans.members), rows.first()) else {
+            return Err(Error::assertion("a walk without a row"));
         };
-        let (table, locks) = (&table.table.table, &self.session.locks);
-        table.lock(locks, Mode::IX)?;
+        let context = Context::new(self.session, &self.variables);
         let mut bytes = Vec::new();
-        let locator = locator_of(&row.locator)?;
-        let found = table.fetch_named(locks, ReadMode::Locked(Mode::U), &locator, &mut bytes)?;
+        let found = read_for_change(scan, &row.locator, &context, &mut bytes)?;
         Ok(found && bytes == row.bytes)
     }
 
@@ -500,8 +498,8 @@ impl Executor<'_> {
     }
 }
 
-/// The index whose order a dynamic cursor follows.
-fn order_of(members: &BoundCursor) -> Option<(usize, bool)> {
+/// The scan that walks through the table of a dynamic cursor.
+fn walk_of(members: &BoundCursor) -> Option<&ScanNode> {
     fn scan_of(node: &Node) -> Option<&ScanNode> {
         if let Node::Filter(filter) = node {
             return scan_of(&filter.input);
@@ -512,7 +510,12 @@ fn order_of(members: &BoundCursor) -> Option<(usize, bool)> {
         let Node::Scan(scan) = node else { return None };
         scan.cursor.is_some().then_some(scan)
     }
-    let seek = scan_of(&members.query.plan.root)?.seek.as_ref()?;
+    scan_of(&members.query.plan.root)
+}
+
+/// The index whose order a dynamic cursor follows.
+fn order_of(members: &BoundCursor) -> Option<(usize, bool)> {
+    let seek = walk_of(members)?.seek.as_ref()?;
     Some((seek.index, seek.is_backward))
 }
 

@@ -36,7 +36,7 @@ const COLUMNS: [(&str, &str); 14] = [
     ("cursor_handle", "int"),
 ];
 
-/// Which cursors are told of.
+/// Which cursors a procedure describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToldCursors {
     /// Those of a scope.
@@ -169,7 +169,7 @@ impl Executor<'_> {
         })
     }
 
-    /// An open cursor over what is told.
+    /// An open cursor with a row for each of them.
     fn cursor_of_told(&mut self, told: &[Told]) -> Result<SharedCursor> {
         let names = COLUMNS.map(|(name, _)| name).join(", ");
         let typed = COLUMNS.map(|(name, sql_type)| format!("cast({name} as {sql_type}) as {name}"));

@@ -27,10 +27,11 @@ impl Executor<'_> {
         let count = self.atomically(true, |executor| {
             executor.within_no_wait(search.no_wait, |executor| {
                 let changed = executor.through_cursor(at.as_ref(), |executor| executor.delete_rows(search))?;
-                executor.finish_output(search.output.as_ref(), changed)
+                let count = executor.finish_output(search.output.as_ref(), changed)?;
+                executor.note_change(at.as_ref(), CursorOperation::Delete)?;
+                Ok(count)
             })
         })?;
-        self.note_change(at, CursorOperation::Delete)?;
         self.changed(count, DoneKind::Delete, goes_to_client(search.output.as_ref()))
     }
 

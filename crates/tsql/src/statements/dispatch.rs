@@ -143,9 +143,6 @@ impl Executor<'_> {
             Kind::InsertBulk(bulk) => self.insert_bulk(bulk),
             Kind::ReadText(_) | Kind::WriteText(_) => return self.text_statement(kind, line),
             Kind::Declare(declarations) => self.declare(declarations),
-            Kind::SetVariable(assignment) if self.batch.scope.is_cursor(&assignment.variable) => {
-                self.set_cursor_reference(assignment)
-            }
             Kind::SetVariable(assignment) => self.set_variable(assignment),
             Kind::SetOption(option) => self.set_option(option),
             Kind::Use(name) => self.use_database(&name.text, line),

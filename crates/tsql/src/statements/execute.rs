@@ -154,6 +154,8 @@ impl Executor<'_> {
         }
         let result = match &execute.result_sets {
             None => self.executed(execute, line),
+            // What is only described is not held against it.
+            Some(_) if self.session.options().execution() != Execution::Whole => self.executed(execute, line),
             Some(sets) => self.within_result_sets(sets, line, |inner| inner.executed(execute, line)),
         };
         let told = match &result {

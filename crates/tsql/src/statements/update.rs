@@ -29,10 +29,11 @@ impl Executor<'_> {
         let count = self.atomically(true, |executor| {
             executor.within_no_wait(bound.search.no_wait, |executor| {
                 let changed = executor.through_cursor(at.as_ref(), |executor| executor.update_rows(bound))?;
-                executor.finish_output(bound.search.output.as_ref(), changed)
+                let count = executor.finish_output(bound.search.output.as_ref(), changed)?;
+                executor.note_change(at.as_ref(), CursorOperation::Update)?;
+                Ok(count)
             })
         })?;
-        self.note_change(at, CursorOperation::Update)?;
         self.changed(count, DoneKind::Update, goes_to_client(bound.search.output.as_ref()))
     }
 
@@ -68,7 +69,7 @@ impl Executor<'_> {
                     Some(_) => Vec::new(),
                     None => search.old_row(&row).to_vec(),
                 };
-                if let (Some(reading), None) = (context.cursor(), &bound.changes_apart) {
+                if let (Some(reading), None, false) = (context.cursor(), &bound.changes_apart, pipeline.is_instead()) {
                     reading.change_to(&new);
                 }
                 let locator = search.locator_of(&row).clone();

@@ -88,6 +88,9 @@ impl Executor<'_> {
 
     /// SET @variable.
     pub(super) fn set_variable(&mut self, assignment: &VariableAssignment) -> Result<()> {
+        if self.batch.scope.is_cursor(&assignment.variable) {
+            return self.set_cursor_reference(assignment);
+        }
         let operator = match assignment.operator {
             AssignmentOperator::Assign => None,
             AssignmentOperator::Compound(operator) => Some(operator),

@@ -90,109 +90,111 @@ fn a_change_through_a_cursor_is_undone_with_its_transaction() {
     assert_eq!(values(&mut story, "fetch first from c"), ["1 8"]);
 }
 
+/// Batches with the errors that they fail with.
+const REFUSED: &[(&str, &[i32])] = &[
+    ("delete t where current of c", &[16916]),
+    ("declare @c cursor delete t where current of @c", &[16950]),
+    ("declare @c int delete t where current of @c", &[16948]),
+    (
+        "declare c cursor static for select id from t open c fetch c delete t where current of c",
+        &[16929],
+    ),
+    (
+        "declare c cursor fast_forward for select id from t open c fetch c update t set v = 1 where current of c",
+        &[16929],
+    ),
+    (
+        "declare c cursor for select id from t for read only open c fetch c delete t where current of c",
+        &[16929],
+    ),
+    (
+        "declare c cursor for select id from t delete t where current of c",
+        &[16917],
+    ),
+    (
+        "declare c cursor for select id from t open c delete t where current of c",
+        &[16931],
+    ),
+    (
+        "declare c cursor for select id from t where id = 9 open c fetch c delete t where current of c",
+        &[16931],
+    ),
+    (
+        "declare c cursor for select id from t open c fetch c delete u where current of c",
+        &[16933],
+    ),
+    (
+        "declare c cursor for select id from t for update of v open c fetch c update t set id = 5 where current of c",
+        &[16932],
+    ),
+    (
+        "declare c cursor for select t.id from t join u on t.id = u.id for update of w open c fetch c delete t where current of c",
+        &[16933],
+    ),
+    (
+        "declare c cursor for select id from t with (nolock) open c fetch c delete t where current of c",
+        &[16941],
+    ),
+    (
+        "declare c cursor for select t.id, u.w from t left join u on t.id = u.id where t.id = 2 open c fetch c delete u where current of c",
+        &[16947],
+    ),
+    (
+        "declare c cursor scroll for select id from t order by id open c delete t where id = 1 fetch c delete t where current of c",
+        &[16947],
+    ),
+    (
+        "declare c cursor for select id from t open c fetch c delete t where id = 1 delete t where current of c",
+        &[16947],
+    ),
+    (
+        "declare c cursor for select id from t open c fetch c delete t where current of c delete t where current of c",
+        &[16947],
+    ),
+    (
+        "declare c cursor for select id from t open c fetch c update t set v = 0 where id = 1 update t set v = 1 where current of c",
+        &[16947],
+    ),
+    ("declare c cursor for select id from t group by id for update", &[16957]),
+    ("declare c cursor for select id from t for update of nowhere", &[207]),
+    ("declare c cursor for select id into n from t", &[154]),
+    (
+        "declare c cursor for select id from t open c fetch absolute 1 from c",
+        &[16925],
+    ),
+    (
+        "declare c cursor for select id from t open c fetch prior from c",
+        &[16911],
+    ),
+    ("declare c cursor for select id from t open c open c", &[16905]),
+    ("declare c cursor for select id from t close c", &[16917]),
+    ("declare c cursor for select id from t fetch c", &[16917]),
+    (
+        "declare c cursor for select id from t declare c cursor for select 1",
+        &[16915],
+    ),
+    (
+        "declare @x int, @y int declare c cursor for select id from t open c fetch c into @x, @y",
+        &[16924],
+    ),
+    ("declare @c cursor select @c", &[16949]),
+    ("declare @c cursor open @c", &[16950]),
+    ("declare @c cursor, @c int", &[134]),
+    ("open @c", &[137]),
+    ("declare c cursor local global for select 1", &[1048]),
+    ("declare c cursor static scroll_locks for select 1", &[1048]),
+    ("declare c cursor fast_forward for select id from t for update", &[1048]),
+    ("declare c scroll cursor static for select 1", &[1049]),
+    ("declare c cursor read_only for select 1 for read only", &[1058]),
+    ("declare c cursor insensitive for select 1", &[153]),
+];
+
 /// Each error with what leads to it, in the order in which they come.
 #[test]
 fn what_cannot_be_changed_through_a_cursor_is_an_error_of_its_own() {
-    let cases: &[(&str, &[i32])] = &[
-        ("delete t where current of c", &[16916]),
-        ("declare @c cursor delete t where current of @c", &[16950]),
-        ("declare @c int delete t where current of @c", &[16948]),
-        (
-            "declare c cursor static for select id from t open c fetch c delete t where current of c",
-            &[16929],
-        ),
-        (
-            "declare c cursor fast_forward for select id from t open c fetch c update t set v = 1 where current of c",
-            &[16929],
-        ),
-        (
-            "declare c cursor for select id from t for read only open c fetch c delete t where current of c",
-            &[16929],
-        ),
-        (
-            "declare c cursor for select id from t delete t where current of c",
-            &[16917],
-        ),
-        (
-            "declare c cursor for select id from t open c delete t where current of c",
-            &[16931],
-        ),
-        (
-            "declare c cursor for select id from t where id = 9 open c fetch c delete t where current of c",
-            &[16931],
-        ),
-        (
-            "declare c cursor for select id from t open c fetch c delete u where current of c",
-            &[16933],
-        ),
-        (
-            "declare c cursor for select id from t for update of v open c fetch c update t set id = 5 where current of c",
-            &[16932],
-        ),
-        (
-            "declare c cursor for select t.id from t join u on t.id = u.id for update of w open c fetch c delete t where current of c",
-            &[16933],
-        ),
-        (
-            "declare c cursor for select id from t with (nolock) open c fetch c delete t where current of c",
-            &[16941],
-        ),
-        (
-            "declare c cursor for select t.id, u.w from t left join u on t.id = u.id where t.id = 2 open c fetch c delete u where current of c",
-            &[16947],
-        ),
-        (
-            "declare c cursor scroll for select id from t order by id open c delete t where id = 1 fetch c delete t where current of c",
-            &[16947],
-        ),
-        (
-            "declare c cursor for select id from t open c fetch c delete t where id = 1 delete t where current of c",
-            &[16947],
-        ),
-        (
-            "declare c cursor for select id from t open c fetch c delete t where current of c delete t where current of c",
-            &[16947],
-        ),
-        (
-            "declare c cursor for select id from t open c fetch c update t set v = 0 where id = 1 update t set v = 1 where current of c",
-            &[16947],
-        ),
-        ("declare c cursor for select id from t group by id for update", &[16957]),
-        ("declare c cursor for select id from t for update of nowhere", &[207]),
-        ("declare c cursor for select id into n from t", &[154]),
-        (
-            "declare c cursor for select id from t open c fetch absolute 1 from c",
-            &[16925],
-        ),
-        (
-            "declare c cursor for select id from t open c fetch prior from c",
-            &[16911],
-        ),
-        ("declare c cursor for select id from t open c open c", &[16905]),
-        ("declare c cursor for select id from t close c", &[16917]),
-        ("declare c cursor for select id from t fetch c", &[16917]),
-        (
-            "declare c cursor for select id from t declare c cursor for select 1",
-            &[16915],
-        ),
-        (
-            "declare @x int, @y int declare c cursor for select id from t open c fetch c into @x, @y",
-            &[16924],
-        ),
-        ("declare @c cursor select @c", &[16949]),
-        ("declare @c cursor open @c", &[16950]),
-        ("declare @c cursor, @c int", &[134]),
-        ("open @c", &[137]),
-        ("declare c cursor local global for select 1", &[1048]),
-        ("declare c cursor static scroll_locks for select 1", &[1048]),
-        ("declare c cursor fast_forward for select id from t for update", &[1048]),
-        ("declare c scroll cursor static for select 1", &[1049]),
-        ("declare c cursor read_only for select 1 for read only", &[1058]),
-        ("declare c cursor insensitive for select 1", &[153]),
-    ];
     let mut story = begin();
     story.run("create table t (id int primary key, v int) create table u (id int primary key, w int)");
-    for (batch, expected) in cases {
+    for (batch, expected) in REFUSED {
         story.run("delete t delete u insert t values (1, 1), (2, 2) insert u values (1, 1)");
         assert_eq!(story.errors(batch), *expected, "{batch}");
         story.answer("deallocate c");
@@ -365,20 +367,22 @@ fn a_dynamic_cursor_sees_what_comes_and_goes() {
     assert_eq!(values(&mut story, "close c open c fetch prior from c fetch c"), ["5 0"]);
 }
 
+/// Columns of a table, the order of a cursor over it, the column that it follows, and whether from the highest value on.
+const WALKED: [(&str, &str, &str, bool); 3] = [
+    ("id int primary key, v int", "", "id", false),
+    ("id int primary key, v int, index i (v)", "order by v desc", "v", true),
+    (
+        "id int primary key nonclustered, v int, index i (v)",
+        "order by v",
+        "v",
+        false,
+    ),
+];
+
 /// A dynamic cursor against a model, over a clustered index, another index in both directions, and a heap, with rows that come, go and move.
 #[test]
 fn dynamic_cursors_walk_as_a_model_does() {
-    let tables = [
-        ("id int primary key, v int", "", "id", false),
-        ("id int primary key, v int, index i (v)", "order by v desc", "v", true),
-        (
-            "id int primary key nonclustered, v int, index i (v)",
-            "order by v",
-            "v",
-            false,
-        ),
-    ];
-    for (columns, order, key, is_descending) in tables {
+    for (columns, order, key, is_descending) in WALKED {
         let mut story = begin();
         story.run(&format!("create table t ({columns})"));
         story.run(&format!(
@@ -725,5 +729,144 @@ fn a_fetch_reads_by_the_level_of_its_session() {
         assert_eq!(values(&mut story, "fetch first from c"), ["1 12"], "{kind}");
         told(&mut other, "commit");
         assert_eq!(values(&mut story, "fetch first from c"), ["1 13"], "{kind}");
+    }
+}
+
+/// A trigger of a change through a cursor may fetch from that cursor, or close it: what the cursor is at afterwards is what the trigger left.
+#[test]
+fn a_trigger_may_move_the_cursor_that_its_change_came_through() {
+    let mut story = begin();
+    story.run("create table t (id int primary key, v int) insert t values (1, 1), (2, 2), (3, 3)");
+    story.run("create trigger tr on t after update as declare @id int, @v int fetch next from c into @id, @v");
+    story.run("declare c cursor global scroll for select id, v from t order by id open c fetch c update t set v = 10 where current of c");
+    assert_eq!(values(&mut story, "fetch relative 0 from c"), ["2 2"]);
+    story.run("delete t where current of c");
+    assert_eq!(story.rows("select id, v from t order by id"), ["1 10", "3 3"]);
+    story.run("alter trigger tr on t after update as close c");
+    story.run("close c open c fetch last from c update t set v = 30 where current of c");
+    assert_eq!(story.errors("update t set v = 31 where current of c"), [16917]);
+    assert_eq!(story.errors("open c delete t where current of c"), [16931]);
+    assert_eq!(story.rows("select id, v from t order by id"), ["1 10", "3 30"]);
+}
+
+/// A long value that another session changes in place is a change of the row.
+#[test]
+fn a_long_value_changed_outside_is_noticed() {
+    let mut story = begin();
+    story.run("create table t (id int primary key, x varchar(max)) insert t values (1, replicate(cast('a' as varchar(max)), 100000))");
+    let mut other = story.beside();
+    told(&mut other, "use d");
+    story.run("declare c cursor for select id from t open c fetch c");
+    assert!(numbers(&told(&mut other, "update t set x.write('b', 50000, 1) where id = 1")).is_empty());
+    assert_eq!(story.errors("update t set x = 'short' where current of c"), [16947]);
+    assert_eq!(story.rows("select datalength(x) from t"), ["100000"]);
+}
+
+/// A row that SCROLL_LOCKS has locked in a transaction that has ended, or in none, is compared: in a heap its place may be another row's.
+#[test]
+fn scroll_locks_of_a_transaction_that_has_ended_protect_nothing() {
+    for fetch in ["fetch c", "begin tran fetch c commit"] {
+        for change in [
+            "update t set v = 100 where id = 1",
+            "delete t where id = 1 insert t values (9, 9)",
+        ] {
+            let mut story = begin();
+            story.run("create table t (id int not null, v int) insert t values (1, 10)");
+            let mut other = story.beside();
+            told(&mut other, "use d");
+            story.run(&format!(
+                "declare c cursor scroll_locks dynamic for select v from t open c {fetch}"
+            ));
+            told(&mut other, change);
+            let before = story.rows("select id, v from t");
+            assert_eq!(
+                story.errors("begin tran update t set v = 7 where current of c"),
+                [16947],
+                "{fetch} {change}"
+            );
+            assert_eq!(story.errors("delete t where current of c"), [16947], "{fetch} {change}");
+            story.run("commit");
+            assert_eq!(story.rows("select id, v from t"), before, "{fetch} {change}");
+        }
+    }
+}
+
+/// Where a trigger runs in place of the change, the cursor stays at its row, whatever key the statement has named.
+#[test]
+fn an_instead_of_trigger_leaves_the_cursor_where_it_is() {
+    for kind in ["keyset", "dynamic"] {
+        let mut story = begin();
+        story.run("create table t (id int primary key, v int) insert t values (1, 1), (2, 2)");
+        story.run("create trigger i on t instead of update as return");
+        story.run(&format!("declare c cursor {kind} for select id from t order by id open c fetch c update t set id = 2 where current of c"));
+        assert_eq!(values(&mut story, "fetch relative 0 from c"), ["1"], "{kind}");
+        story.run("delete t where current of c");
+        assert_eq!(story.rows("select id from t"), ["2"], "{kind}");
+    }
+}
+
+/// Under another definition a locator leads to another row, or to none: the change fails by 16943.
+#[test]
+fn a_redefined_table_is_not_changed_through_a_cursor() {
+    let cases = [
+        (
+            "create table t (id int not null primary key nonclustered, v int not null)",
+            "create clustered index x on t (v)",
+        ),
+        (
+            "create table t (id int not null constraint pk primary key, v int not null)",
+            "alter table t drop constraint pk alter table t add primary key (v)",
+        ),
+    ];
+    for (table, redefinition) in cases {
+        let mut story = begin();
+        story.run(table);
+        story.run("insert t values (2, 1), (1, 2)");
+        story.run("declare c cursor dynamic scroll_locks for select id from t where id = 2 open c begin tran fetch c");
+        story.run(redefinition);
+        assert_eq!(story.errors("delete t where current of c"), [16943], "{table}");
+        assert_eq!(
+            story.errors("update t set v = 5 where current of c"),
+            [16943],
+            "{table}"
+        );
+        story.run("commit");
+        assert_eq!(story.rows("select id, v from t order by id"), ["1 2", "2 1"], "{table}");
+    }
+}
+
+/// A row that has changed since the snapshot cannot be locked under it: 3960, not a wait for a state that never comes.
+#[test]
+fn scroll_locks_under_snapshot_fail_for_a_changed_row() {
+    for kind in ["keyset", "dynamic"] {
+        let mut story = begin();
+        story.run("create table t (id int primary key, v int) insert t values (1, 1), (2, 2)");
+        story.run("alter database d set allow_snapshot_isolation on");
+        let mut other = story.beside();
+        told(&mut other, "use d");
+        story.run(&format!(
+            "declare c cursor {kind} scroll_locks for select id from t order by id open c"
+        ));
+        story.run("set transaction isolation level snapshot begin tran select count(*) from t");
+        told(&mut other, "update t set v = 5 where id = 1");
+        assert_eq!(story.errors("fetch c"), [3960], "{kind}");
+    }
+}
+
+/// A FETCH that fails leaves the cursor at its place: the next one gets the row that it did not. There is no row to be changed meanwhile.
+#[test]
+fn a_fetch_that_fails_passes_over_no_row() {
+    for kind in ["keyset", "dynamic"] {
+        let mut story = begin();
+        story.run("create table t (id int primary key, v int) insert t select value, 0 from generate_series(1, 3)");
+        let mut other = story.beside();
+        story.run(&format!(
+            "set lock_timeout 0 declare c cursor {kind} for select id from t order by id open c fetch c"
+        ));
+        told(&mut other, "use d begin tran update t set v = 1");
+        assert_eq!(story.errors("fetch c"), [1222], "{kind}");
+        assert_eq!(story.errors("delete t where current of c"), [16931], "{kind}");
+        told(&mut other, "rollback");
+        assert_eq!(values(&mut story, "fetch c fetch c"), ["2", "3"], "{kind}");
     }
 }
