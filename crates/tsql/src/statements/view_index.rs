@@ -424,7 +424,7 @@ impl Executor<'_> {
             self.lock_with_tables(database, &object)?;
             let warning = messages::view_index_disabled(&clustered.name, &rows.name, &table.name, by);
             self.inform(warning.number, warning.severity, line, warning.message)?;
-            self.disable_indexes(database, &object, &[clustered.name.clone()], line)?;
+            self.disable_indexes(database, &object, std::slice::from_ref(&clustered.name), line)?;
         }
         Ok(())
     }

@@ -174,7 +174,7 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 28] = [
+const SOURCES: [(&str, &str); 29] = [
     ("cursors", include_str!("cursors.rs")),
     ("temporal", include_str!("temporal.rs")),
     ("clones", include_str!("clones.rs")),
