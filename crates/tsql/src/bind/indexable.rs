@@ -38,7 +38,7 @@ use crate::plan::{Condition, Expr, ExprKind, KeptColumn, Node, Part, QueryPlan};
 
 /// A view that can be indexed.
 pub(crate) struct IndexableView {
-    /// Its query.
+    /// The query of the view, as its text has it.
     pub(crate) plan: QueryPlan,
     /// What each column is.
     pub(crate) columns: Vec<KeptColumn>,
@@ -291,23 +291,24 @@ impl Judged<'_> {
     fn judge_node<'n>(&self, node: &'n Node, conditions: &mut Vec<&'n Condition>) -> Result<()> {
         crate::stack::require()?;
         let Names { view, index } = self.names;
-        match node {
-            Node::Window(_) => return Err(messages::view_has_window(view)),
-            Node::Aggregate(_) if self.columns.contains(&KeptColumn::Count) => {
-                return Err(messages::view_computes_with_groups(index, view));
-            }
-            // Without GROUP BY no column is a key.
-            Node::Aggregate(_) => return Err(messages::key_not_grouped(index, view)),
-            Node::Scan(scan) => {
-                let named = scan.virtual_columns.iter().filter(|column| {
-                    let own = scan.table.table.definition().columns.get(column.column);
-                    own.is_some_and(|own| crate::modules::has_name(self.text, &own.name))
-                });
-                named
-                    .map(|column| &column.expression)
-                    .try_for_each(|one| self.judge_expression(one))?;
-            }
-            _ => {}
+        if matches!(node, Node::Window(_)) {
+            return Err(messages::view_has_window(view));
+        }
+        if matches!(node, Node::Aggregate(_)) {
+            return Err(match self.columns.contains(&KeptColumn::Count) {
+                true => messages::view_computes_with_groups(index, view),
+                // Without GROUP BY no column is a key.
+                false => messages::key_not_grouped(index, view),
+            });
+        }
+        if let Node::Scan(scan) = node {
+            let named = scan.virtual_columns.iter().filter(|column| {
+                let own = scan.table.table.definition().columns.get(column.column);
+                own.is_some_and(|own| crate::modules::has_name(self.text, &own.name))
+            });
+            named
+                .map(|column| &column.expression)
+                .try_for_each(|one| self.judge_expression(one))?;
         }
         node.parts(&mut |part| match part {
             Part::Node(below) | Part::Apart(below) => self.judge_node(below, conditions),
@@ -320,7 +321,7 @@ impl Judged<'_> {
         })
     }
 
-    /// Judges whether an expression is the same for the same row, whoever asks.
+    /// Judges whether an expression is the same for the same row, in every session.
     fn judge_expression(&self, expression: &Expr) -> Result<()> {
         let view = self.names.view;
         match &expression.kind {
@@ -330,7 +331,10 @@ impl Judged<'_> {
             ExprKind::Function { name, .. } if !is_deterministic(expression) => {
                 return Err(messages::view_not_deterministic(view, name));
             }
-            ExprKind::Module { call, .. } if !is_deterministic(expression) => {
+            ExprKind::Function { name, arguments, .. } if writes_moments(name, expression.sql_type, arguments) => {
+                return Err(self.conversion());
+            }
+            ExprKind::Module { call, .. } if !is_deterministic(expression) || knows_moments(&call.module.text) => {
                 return Err(messages::view_of_nondeterministic_function(view, &call.module.name));
             }
             ExprKind::Convert { .. } if !is_deterministic(expression) => {
@@ -450,6 +454,46 @@ fn is_over_subquery(condition: &Condition) -> bool {
             found
         }
     }
+}
+
+/// Whether a function makes a text of a moment, which settings of the session shape.
+fn writes_moments(name: &str, result: SqlType, arguments: &[Expr]) -> bool {
+    let reads_text = [
+        "ascii",
+        "charindex",
+        "difference",
+        "isnumeric",
+        "len",
+        "patindex",
+        "unicode",
+    ]
+    .contains(&name);
+    (result.is_character() || reads_text) && arguments.iter().any(|argument| argument.sql_type.is_temporal())
+}
+
+/// Whether the text of a function of the user has to do with moments or with global variables: what it makes of them may depend on settings of
+/// the session, which its body is not searched for.
+fn knows_moments(text: &str) -> bool {
+    let words = [
+        "DATE",
+        "DATETIME",
+        "DATETIME2",
+        "DATETIMEOFFSET",
+        "SMALLDATETIME",
+        "TIME",
+        "DATEADD",
+        "DATEDIFF",
+        "DATEDIFF_BIG",
+        "DATEPART",
+        "DATETRUNC",
+        "DATE_BUCKET",
+        "DAY",
+        "EOMONTH",
+        "ISDATE",
+        "MONTH",
+        "YEAR",
+    ];
+    text.contains("@@") || words.iter().any(|word| has_word(text, word))
 }
 
 fn is_float(sql_type: SqlType) -> bool {

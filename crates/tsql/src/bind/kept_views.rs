@@ -6,13 +6,15 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, TableDefinition};
+use engine::catalog::{CatalogObject, ColumnDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
+use engine::types::SqlType;
 
 use super::Binder;
 use crate::ast::{
     CreateView, Expression, ExpressionKind, FunctionCall, GroupItem, Literal, Query, QueryBody, SelectItem, TableHint,
+    TableSource,
 };
 use crate::messages;
 use crate::modules::{Module, ModuleBody, TableVariableShape, VariableColumn, VariableScope, has_name};
@@ -69,7 +71,11 @@ impl Binder<'_> {
         Ok(Arc::new(columns))
     }
 
-    /// Whether an action may change rows of a view: an update of columns that it does not name leaves them as they are.
+    /// Whether an action may change rows of a view, or move rows that others read for it.
+    ///
+    /// An update of columns that the view does not name leaves its rows as they are. But where it reads several tables, another session may be
+    /// scanning this one for a change of another table, and would miss a row that moves in an index meanwhile, or meet it twice. So an update that
+    /// moves a row in an index looks at the other tables, too, and waits there for that session, as with any change.
     fn is_concerned(
         &self,
         database: &Arc<Database>,
@@ -78,16 +84,18 @@ impl Binder<'_> {
         actions: &[(RowAction, &[usize])],
     ) -> Result<bool> {
         let module = self.session.module(database, view)?;
-        let mut columns = table.columns.iter();
-        // What it is computed from is not said in the view.
-        let reads_computed = columns.any(|column| column.is_virtual() && has_name(&module.text, &column.name));
+        // An update changes these columns without setting them; what computes them is not said in the view, and `$ROWGUID` names no column.
+        let mut made = table.columns.iter().filter(|column| is_made(column));
+        let reads_made = made.any(|column| has_name(&module.text, &column.name)) || module.text.contains('$');
         let names = |place: &usize| {
             let column = table.columns.get(*place);
             column.is_some_and(|column| has_name(&module.text, &column.name))
         };
+        let is_joined = reads_several_tables(&module);
+        let concerns = |place: &usize| names(place) || is_joined && moves_rows(table, *place);
         Ok(actions.iter().any(|(action, set)| match action {
             RowAction::Insert | RowAction::Delete => true,
-            RowAction::Update => reads_computed || set.iter().any(names),
+            RowAction::Update => reads_made || is_joined && moves_always(table) || set.iter().any(concerns),
         }))
     }
 
@@ -164,6 +172,33 @@ impl Binder<'_> {
             })
         })
     }
+}
+
+/// Whether a view reads more than one table.
+fn reads_several_tables(module: &Module) -> bool {
+    let ModuleBody::View(view) = &module.body else {
+        return false;
+    };
+    match &view.query.body {
+        QueryBody::Select(select) => !matches!(select.from.as_slice(), [TableSource::Table(_)]),
+        QueryBody::Ordered(_) | QueryBody::SetOperations { .. } => true,
+    }
+}
+
+/// Whether a row may have another place in an index of its table when a column gets another value.
+fn moves_rows(table: &TableDefinition, column: usize) -> bool {
+    table.indexes.iter().any(|index| index.depends_on(column))
+}
+
+/// Whether a column gets its value from the server: it is computed, a row version, or of a period.
+fn is_made(column: &ColumnDefinition) -> bool {
+    column.computed.is_some() || column.generated.is_some() || column.sql_type == SqlType::RowVersion
+}
+
+/// Whether it may whatever an update sets: by what is computed or made with each change.
+fn moves_always(table: &TableDefinition) -> bool {
+    let mut columns = table.columns.iter().enumerate();
+    columns.any(|(place, column)| is_made(column) && moves_rows(table, place))
 }
 
 /// What a call in a select list counts or sums, if it is one that an indexed view keeps.

@@ -152,7 +152,11 @@ impl<'a> Binder<'a> {
                 let path = (definition.schema.clone(), database.name());
                 let shape = self.changed_table.as_ref().map(|changed| changed.shape.clone());
                 let exposed = (exposed, reference.alias.is_some());
-                let source = self.variable_source(CHANGED_ROWS, &shape.unwrap_or_default(), exposed, from);
+                let mut source = self.variable_source(CHANGED_ROWS, &shape.unwrap_or_default(), exposed, from);
+                // What `$ROWGUID` and `$IDENTITY` mean.
+                for (column, own) in source.columns.iter_mut().zip(&definition.columns) {
+                    (column.row_guid, column.identity) = (own.is_row_guid, own.identity.is_some());
+                }
                 Ok(source.called(reference, path))
             }
             ObjectDefinition::Table(definition) => match self.system_time_of(reference, &database, definition)? {

@@ -360,6 +360,10 @@ pub(super) fn claim(
         scan.locator = Some(source.locator);
         scan.locking.is_target = true;
         let definition = scan.table.table.definition();
+        // The rows of an indexed view are those of its tables: nobody else changes them.
+        if !matches!(scan.table.table.object().definition, ObjectDefinition::Table(_)) {
+            return Err(messages::invalid_hint("noexpand", &definition.name));
+        }
         add_locking(&mut scan.locking, hints, Place::Target, &definition.name)?;
         let database = scan.table.table.database().id;
         let reading = Reading::from(scan.locking);

@@ -19,12 +19,13 @@
 //! 1. A transaction writes rows first, which it keeps locked, and then reads the other tables, waiting for rows that others have locked,
 //!    deleted ones too. Of two transactions whose changed rows meet in a row of the view, the later writer finds the other's row locked or
 //!    ended. It waits, and counts the combination if the other commits. The earlier one cannot have counted it unless the later one had
-//!    ended. If each waits for the other, one is the victim of the deadlock (1205).
+//!    ended. If each waits for the other, one is the victim of the deadlock (1205). Who only moves a row in an index of its table, where a
+//!    scan of that might miss it, looks at the other tables as well (`bind::kept_views`).
 //! 2. Two transactions that change one row of the view wait for each other at that row, or at its key if it is not there yet
 //!    (`engine::session`, `view_rows`). So no sum is computed from one that may be rolled back.
 //! 3. Under SNAPSHOT a row of the view that was changed since the snapshot is a conflict (3960), as in a table.
 //!
-//! The rows of the view are changed in the order of their keys, so that statements wait for each other in one direction.
+//! The rows of the view are changed in one order, that of their groups or keys, so that statements wait for each other in one direction.
 //!
 //! Invariant: rows that exchange unique keys of the view give up all old keys before any takes a new one.
 

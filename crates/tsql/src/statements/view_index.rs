@@ -103,7 +103,7 @@ impl Executor<'_> {
         engine.lock_definition(database, object)
     }
 
-    /// CREATE INDEX.
+    /// CREATE INDEX on a table or on a view.
     pub(super) fn create_index(&mut self, create: &CreateIndex, line: u32) -> Result<()> {
         match self.find_view(&create.table)? {
             Some(view) => self.create_view_index(create, &view, line),

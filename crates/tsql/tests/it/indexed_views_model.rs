@@ -49,19 +49,19 @@ impl Random {
     }
 }
 
-/// Two tables; groups of one, groups and rows of their join, and a view with a second unique key.
+/// Two tables; groups of one, groups and rows of their join, and a view with a second unique key. Rows of `b` are long, so that a scan of it
+/// goes over several pages, and most views do not name its key: rows may move while they are scanned.
 const DEFINITIONS: &[&str] = &[
     "create table a (id int not null primary key, region int, name varchar(10) not null)",
-    "create table b (id int not null primary key, a int not null, n int not null, note varchar(10))",
-    "create index ix_b on b (a)",
+    "create table b (k int not null primary key, a int not null, n int not null, note varchar(10), filler char(1900) not null default 'x')",
     "create view totals with schemabinding as select a, count_big(*) as rows, sum(n) as n from dbo.b group by a",
     "create unique clustered index ix on totals (a)",
     "create view by_region with schemabinding as select a.region, count_big(*) as rows, sum(b.n) as n from dbo.a join dbo.b on b.a = a.id \
      where b.n > 1 group by a.region",
     "create unique clustered index ix on by_region (region)",
     "create index ix_n on by_region (n)",
-    "create view noted with schemabinding as select b.id, a.name, a.region, b.note from dbo.a join dbo.b on b.a = a.id where b.note is not null",
-    "create unique clustered index ix on noted (id)",
+    "create view noted with schemabinding as select b.k, a.name, a.region, b.note from dbo.a join dbo.b on b.a = a.id where b.note is not null",
+    "create unique clustered index ix on noted (k)",
     "create index ix_name on noted (name) include (note)",
     "create view regions with schemabinding as select region, name, count_big(*) as rows from dbo.a group by region, name",
     "create unique clustered index ix on regions (region, name)",
@@ -69,30 +69,28 @@ const DEFINITIONS: &[&str] = &[
 
 fn statement(random: &mut Random) -> String {
     let (key, other, number) = (random.below(KEYS), random.below(KEYS), random.below(5));
-    let group = random.below(3);
-    match random.below(14) {
+    let (group, row) = (random.below(3), random.below(60));
+    match random.below(17) {
         0 => format!("insert a values ({key}, {group}, 'n{number}')"),
-        1 | 2 => format!("insert b values ({}, {key}, {number}, 'x{number}')", random.below(60)),
+        1 | 2 => format!("insert b (k, a, n, note) values ({row}, {key}, {number}, 'x{number}')"),
         3 => format!(
-            "insert b select id + {}, a, n + 1, note from b where a = {key}",
+            "insert b (k, a, n, note) select k + {}, a, n + 1, note from b where a = {key}",
             60 + random.below(40)
         ),
         4 => format!("update a set region = {group} where id = {key}"),
         5 => format!("update a set name = 'n{number}', region = nullif(region, {group}) where id in ({key}, {other})"),
         6 => format!("update b set n = n + {number} where a = {key}"),
-        7 => format!("update b set a = {other} where a = {key} and id % 2 = 0"),
-        8 => format!("update b set note = nullif('x{number}', 'x0') where id % 5 = {number}"),
-        9 => format!("delete b where a = {key} and id % 3 = 0"),
+        7 => format!("update b set a = {other} where a = {key} and k % 2 = 0"),
+        8 => format!("update b set note = nullif('x{number}', 'x0') where k % 5 = {number}"),
+        9 => format!("delete b where a = {key} and k % 3 = 0"),
         10 => format!("delete a where id = {key}"),
-        11 => format!(
-            "update b set id = id + 1000 where id = {} update b set id = id - 1000 where id >= 1000",
-            random.below(60)
-        ),
+        11 => format!("update b set k = k + 1000 where k = {row} update b set k = k - 1000 where k >= 1000"),
         12 => format!(
             "merge b t using (select {key} k) s on t.a = s.k and t.n > 2 when matched then delete \
-             when not matched then insert values ({}, s.k, {number}, null);",
-            random.below(60)
+             when not matched then insert (k, a, n) values ({row}, s.k, {number});"
         ),
+        13 | 14 => format!("update b set k = {} where k = {row}", random.below(160)),
+        15 => format!("update a set region = {group}, name = name where id >= {key}"),
         _ => format!(
             "select count(*) from by_region with (noexpand) where region = {group} select sum(n) from totals with (noexpand)"
         ),
