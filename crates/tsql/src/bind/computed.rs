@@ -25,7 +25,7 @@ use crate::scalar::moment::DatePart;
 
 /// The functions that answer the same for the same arguments, whatever the settings of the session (sql-docs, "Deterministic and
 /// nondeterministic functions"). DATEPART is one unless it asks for a day of the week or a week, CONVERT by its types and style.
-const DETERMINISTIC: [&str; 87] = [
+const DETERMINISTIC: [&str; 89] = [
     "abs",
     "acos",
     "ascii",
@@ -61,6 +61,7 @@ const DETERMINISTIC: [&str; 87] = [
     "eomonth",
     "exp",
     "floor",
+    "get_bit",
     "greatest",
     "hashbytes",
     "iif",
@@ -95,6 +96,7 @@ const DETERMINISTIC: [&str; 87] = [
     "right_shift",
     "round",
     "rtrim",
+    "set_bit",
     "sign",
     "sin",
     "smalldatetimefromparts",
@@ -118,7 +120,7 @@ const DETERMINISTIC: [&str; 87] = [
 const DETERMINISTIC_OTHERS: [&str; 2] = ["upper", "year"];
 
 /// What a function of the user that is deterministic has nowhere: rows of tables, and functions that are not deterministic.
-const UNSTABLE_WORDS: [&str; 18] = [
+const UNSTABLE_WORDS: [&str; 19] = [
     "FROM",
     "CURRENT_DATE",
     "CURRENT_TIMESTAMP",
@@ -130,6 +132,7 @@ const UNSTABLE_WORDS: [&str; 18] = [
     "GETUTCDATE",
     "HOST_NAME",
     "OBJECT_ID",
+    "ORIGINAL_DB_NAME",
     "ORIGINAL_LOGIN",
     "SESSION_CONTEXT",
     "SUSER_SNAME",

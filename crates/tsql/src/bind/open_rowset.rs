@@ -12,7 +12,7 @@ use super::from::FromBuilder;
 use super::source::BoundSource;
 use super::table_function::projected;
 use crate::ast::OpenRowset;
-use crate::data_file::{Destination, FileRowset, Layout, Options, RowsetContent, Single, read_format};
+use crate::data_file::{Destination, FileRowset, FormattedRows, Layout, Options, RowsetContent, Single, read_format};
 use crate::grammar::OPENROWSET_OPTIONS;
 use crate::messages;
 use crate::plan::{Label, RowCall, RowSource};
@@ -82,12 +82,12 @@ impl<'a> Binder<'a> {
         let layout = Layout::of_format(&format, &destinations, |column| {
             format.columns.iter().position(|other| other.field == column.field)
         });
-        let content = RowsetContent::Rows {
+        let rows = FormattedRows {
             layout,
             destinations,
             options,
         };
-        Ok((content, columns))
+        Ok((RowsetContent::Rows(Box::new(rows)), columns))
     }
 }
 

@@ -39,5 +39,5 @@ mod value;
 pub use layout::{Destination, FIELD_BYTES_MAX, Format, FormatColumn, Layout, read_format};
 pub use options::{DataFileType, Options, Single};
 pub use reader::{Fault, FaultKind, Read, Reader, ends_load, fault_error};
-pub use rowset::{FileRowset, RowsetContent, whole_value};
+pub use rowset::{FileRowset, FormattedRows, RowsetContent, whole_value};
 pub use source::{FileBytes, whole_text};

@@ -1,4 +1,4 @@
-//! What BULK INSERT and OPENROWSET(BULK ...) are told about a file of rows.
+//! The options of BULK INSERT and OPENROWSET(BULK ...).
 //!
 //! | CODEPAGE | characters of `char` fields |
 //! |---|---|
@@ -19,7 +19,7 @@ const ERRORS_MAX: u64 = 10;
 /// Bytes of a terminator at most (sql-docs, "Specify field and row terminators": ten characters).
 const TERMINATOR_CHARACTERS_MAX: usize = 10;
 
-/// DATAFILETYPE.
+/// DATAFILETYPE: the form of characters and of other values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DataFileType {
     #[default]
@@ -57,7 +57,7 @@ pub struct Options {
     pub(super) quote: Option<char>,
     /// The first row to be read, from 1; 0 is the first, too.
     pub(super) first_row: u64,
-    /// The last one.
+    /// The last row to be read; `None` for all.
     pub(super) last_row: Option<u64>,
     pub format_file: Option<String>,
     /// Rows of a transaction; `None` for all.

@@ -30,7 +30,7 @@ const UTF8_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
 /// What is wrong with a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// 4864: it is no value of its column.
+    /// 4864: it is not a value of its column.
     Mismatch,
     /// 4863: it is longer than its column.
     Truncation,
@@ -54,7 +54,7 @@ pub struct Fault {
     pub bytes: Range<u64>,
 }
 
-/// What was read.
+/// What a call has found in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read {
     /// A row: a value for each destination.
@@ -67,7 +67,7 @@ pub enum Read {
 #[derive(Clone, Debug)]
 pub(super) enum Span {
     Null,
-    /// It goes nowhere.
+    /// It goes to no column.
     Passed,
     Bytes(Range<usize>),
     /// Longer than its format says.
@@ -85,7 +85,7 @@ pub struct Reader<F> {
     pub(super) bytes: Vec<u8>,
     pub(super) spans: Vec<Span>,
     pub(super) charge: Charge,
-    /// What the file has shown of itself, to be told.
+    /// What the file has shown of itself: 4830 or 4831.
     notice: Option<Error>,
 }
 
@@ -135,7 +135,7 @@ impl<F: FileBytes> Reader<F> {
         })
     }
 
-    /// What is to be told of the file: 4830, 4831.
+    /// What the file has shown of itself, once: 4830, 4831.
     pub fn take_notice(&mut self) -> Option<Error> {
         self.notice.take()
     }

@@ -31,12 +31,17 @@ pub struct FileRowset {
 pub enum RowsetContent {
     /// One row with one value; characters that are not UTF-16 have this collation.
     Value(Single, Collation),
-    /// Rows.
-    Rows {
-        layout: Layout,
-        destinations: Vec<Destination>,
-        options: Options,
-    },
+    /// Rows as a format file says.
+    Rows(Box<FormattedRows>),
+}
+
+/// The rows of a file in FROM.
+#[derive(Clone, Debug)]
+pub struct FormattedRows {
+    pub layout: Layout,
+    /// The columns, in the order of the format file.
+    pub destinations: Vec<Destination>,
+    pub options: Options,
 }
 
 /// A whole file as one value, in memory that was asked for first.

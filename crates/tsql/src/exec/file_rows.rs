@@ -7,7 +7,7 @@ use engine::instance::RowsFile;
 use engine::types::Value;
 
 use crate::context::Context;
-use crate::data_file::{FileRowset, Read, Reader, RowsetContent, ends_load, fault_error, whole_value};
+use crate::data_file::{Destination, FileRowset, Read, Reader, RowsetContent, ends_load, fault_error, whole_value};
 use crate::plan::FunctionRows;
 
 /// A value that is shown once.
@@ -21,7 +21,7 @@ impl FunctionRows for OneValue {
 
 struct Rows {
     reader: Reader<RowsFile>,
-    destinations: Vec<crate::data_file::Destination>,
+    destinations: Vec<Destination>,
 }
 
 impl FunctionRows for Rows {
@@ -45,13 +45,12 @@ pub(super) fn file_rows(rowset: &FileRowset, context: &Context<'_>) -> Result<Bo
         RowsetContent::Value(single, collation) => {
             Ok(Box::new(OneValue(Some(whole_value(&file, *single, *collation)?))))
         }
-        RowsetContent::Rows {
-            layout,
-            destinations,
-            options,
-        } => Ok(Box::new(Rows {
-            reader: Reader::new(file, layout.clone(), destinations.clone(), options.clone())?,
-            destinations: destinations.clone(),
-        })),
+        RowsetContent::Rows(rows) => {
+            let (layout, destinations) = (rows.layout.clone(), rows.destinations.clone());
+            Ok(Box::new(Rows {
+                reader: Reader::new(file, layout, destinations.clone(), rows.options.clone())?,
+                destinations,
+            }))
+        }
     }
 }

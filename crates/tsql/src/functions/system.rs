@@ -112,7 +112,7 @@ fn server_principal(call: &Call<'_>) -> Option<&'static Principal> {
     }
 }
 
-/// SQL Server docs, "LOGINPROPERTY": NULL for what is no login, and for what the server does not keep. Passwords follow no policy.
+/// SQL Server docs, "LOGINPROPERTY": NULL for what is not a login, and for what the server does not keep. Passwords follow no policy.
 fn loginproperty(call: &Call<'_>) -> Result<Value> {
     let found = call.text(0).and_then(principals::of_server);
     if !found.is_some_and(Principal::is_login) {

@@ -36,7 +36,7 @@ pub trait FunctionRows {
 /// The code of a table-valued function: begins with the first row.
 pub type RowFunction = fn(&[Value]) -> Result<Box<dyn FunctionRows>>;
 
-/// Where the rows of a source come from that is no table.
+/// What makes the rows of a source of FROM that is not a table.
 #[derive(Clone, Debug)]
 pub enum RowSource {
     /// A table-valued function.

@@ -511,12 +511,8 @@ fn a_format_file_of_xml_says_the_same() {
     }
 }
 
-#[test]
-fn native_files_hold_every_type() {
-    let mut bench = bench();
-    let table = "create table t (a tinyint not null, b smallint, c int not null, d bigint, e bit, f real, g float not null, h money, i smallmoney, \
-                 j decimal(9, 3), k datetime, l smalldatetime, m date, n time(3), o datetime2(7), p datetimeoffset(0), q uniqueidentifier, \
-                 r char(3), s nvarchar(9), u varbinary(9), v varchar(max))";
+/// A row of every type in native format.
+fn native_row() -> Vec<u8> {
     let mut file = vec![7];
     let mut field = |prefix: usize, bytes: &[u8]| {
         file.extend(&(bytes.len() as u64).to_le_bytes()[..prefix]);
@@ -548,7 +544,16 @@ fn native_files_hold_every_type() {
     field(2, &[b'x', 0]);
     field(2, &[1, 255]);
     field(8, b"long");
-    bench.loaded(table, &file, "datafiletype = 'native'");
+    file
+}
+
+#[test]
+fn native_files_hold_every_type() {
+    let mut bench = bench();
+    let table = "create table t (a tinyint not null, b smallint, c int not null, d bigint, e bit, f real, g float not null, h money, i smallmoney, \
+                 j decimal(9, 3), k datetime, l smalldatetime, m date, n time(3), o datetime2(7), p datetimeoffset(0), q uniqueidentifier, \
+                 r char(3), s nvarchar(9), u varbinary(9), v varchar(max))";
+    bench.loaded(table, &native_row(), "datafiletype = 'native'");
     let shown = "select concat_ws(' ', a, b, c, d, e, f, g, convert(varchar(20), h, 2), convert(varchar(20), i, 2), j) from t \
                  select convert(varchar(40), k, 121), convert(varchar(40), l, 120) from t \
                  select concat_ws(' ', m, n, o) from t select concat_ws(' ', p, q) from t \

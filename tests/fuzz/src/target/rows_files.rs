@@ -123,10 +123,8 @@ fn read_formatted(format: &[u8], rows: &[u8]) -> Reached {
         .collect();
     let place = |field| format.columns.iter().position(|other| other.field == field);
     let layout = Layout::of_format(&format, &destinations, |column| place(column.field));
-    let options = Options {
-        format_file: Some("format".to_owned()),
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    options.format_file = Some("format".to_owned());
     read(layout, destinations, options, rows)
 }
 
