@@ -141,6 +141,7 @@ impl Executor<'_> {
             Kind::Delete(delete) => self.with_current_plan(|executor| executor.delete(delete, line)),
             Kind::Merge(merge) => self.with_current_plan(|executor| executor.merge(merge, line)),
             Kind::InsertBulk(bulk) => self.insert_bulk(bulk),
+            Kind::BulkInsert(bulk) => self.bulk_insert(bulk),
             Kind::ReadText(_) | Kind::WriteText(_) => return self.text_statement(kind, line),
             Kind::Declare(declarations) => self.declare(declarations),
             Kind::SetVariable(assignment) => self.set_variable(assignment),
@@ -191,9 +192,7 @@ impl Executor<'_> {
             Kind::Kill { session, status_only } => self.kill(session, *status_only, line),
             Kind::Reconfigure { .. } => self.by_system(line, reconfigure),
             Kind::Shutdown { no_wait } => return self.shut_down(*no_wait, line),
-
             // Refused by their options before anything of a batch runs.
-            Kind::BulkInsert(bulk) => self.bulk_insert(bulk),
             Kind::Permission(_) => Err(messages::not_supported(statement.kind.facts().name)),
             Kind::Block(_) | Kind::If(_) | Kind::While(_) | Kind::TryCatch { .. } => return self.flow(statement),
             Kind::Break | Kind::Continue | Kind::Return(_) | Kind::Goto(_) | Kind::Label(_) => {
