@@ -68,6 +68,13 @@ impl Instance {
     }
 }
 
+impl Instance {
+    /// Takes away what [`Instance::create_faulty_rows_file`] has just made. A file that cannot be deleted stays.
+    pub fn remove_faulty_rows_file(&self, file: FaultyRowsFile) {
+        let _stays = self.env.disk.delete(file.file.path());
+    }
+}
+
 impl RowsFile {
     /// As the statement has it.
     pub fn name(&self) -> &str {

@@ -9,8 +9,8 @@
 use engine::error::Result;
 use engine::types::{Length, SqlType};
 
-use super::layout::{FIELDS_MAX, Field, Format, FormatColumn, Host, Terminator};
-use super::options::unescaped;
+use super::layout::{FIELDS_MAX, Field, Format, FormatColumn, Host, Terminator, encoded};
+use super::options::{CodePage, mark_of};
 use crate::messages;
 
 /// Versions that format files have; the number before the point.
@@ -70,12 +70,7 @@ fn read_line(file: &str, line: &str, place: usize) -> Result<(Field, Option<Form
     if parts.len() < 7 {
         return Err(messages::format_column_terminator(place, file));
     }
-    let terminator: Vec<u8> = match unescaped(part(4)) {
-        text if text.chars().all(|character| u32::from(character) < 256) => {
-            text.chars().map(|character| character as u8).collect()
-        }
-        text => text.into_bytes(),
-    };
+    let terminator = encoded(&mark_of(part(4)), Host::Char, CodePage::Latin);
     // Without any of these a field has no bytes, and a row of such fields would never end.
     let is_endless = !matches!(host, Host::Native(_)) && prefix_bytes == 0 && bytes_max == 0 && terminator.is_empty();
     if is_endless {

@@ -18,8 +18,9 @@ use engine::error::{Error, Result};
 use engine::types::{Length, SqlType};
 
 use super::format_text::{check_collation, host_of};
-use super::layout::{FIELDS_MAX, Field, Format, FormatColumn, Host, Terminator};
-use super::options::unescaped;
+use super::layout::{FIELDS_MAX, Field, Format, FormatColumn, Host, Terminator, encoded};
+use super::native;
+use super::options::{CodePage, mark_of};
 use crate::messages;
 use crate::scalar::xquery::{Document, NodeId, NodeKind};
 
@@ -189,9 +190,8 @@ impl Reading<'_> {
             }
             _ => {
                 let terminator = self.required(node, how)?;
-                let text = unescaped(terminator);
-                field.terminator.bytes = super::layout::encoded(&text, host);
-                if text.is_empty() {
+                field.terminator.bytes = encoded(&mark_of(terminator), host, CodePage::Latin);
+                if field.terminator.bytes.is_empty() {
                     return Err(self.bad(how, terminator));
                 }
                 field.bytes_max = self.number(node, "MAX_LENGTH")?.unwrap_or(0);
@@ -216,6 +216,11 @@ impl Reading<'_> {
                 Err(_) if fields[field].host == Host::NChar => SqlType::NVarChar(Length::Max),
                 Err(_) => SqlType::VarChar(Length::Max),
             };
+            let bytes = fields[field].bytes_max;
+            let is_fixed = fields[field].host == Host::Binary && fields[field].prefix_bytes == 0;
+            if is_fixed && native::fixed_bytes(sql_type).is_some_and(|fixed| fixed != bytes) {
+                return Err(self.bad("LENGTH", &bytes.to_string()));
+            }
             let nullable = match self.attribute(node, "NULLABLE") {
                 None => true,
                 Some(word) if word.eq_ignore_ascii_case("YES") => true,

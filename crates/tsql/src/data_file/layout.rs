@@ -6,11 +6,11 @@
 //! ```
 
 use engine::error::Result;
-use engine::types::{Collation, Length, SqlType};
+use engine::types::{Collation, Length, SqlType, cp1252};
 
 use super::format_text;
 use super::format_xml;
-use super::options::{DataFileType, Options};
+use super::options::{CodePage, DataFileType, Mark, Options};
 use super::source::{FileBytes, whole_text};
 use crate::messages;
 
@@ -127,8 +127,13 @@ impl Layout {
                 continue;
             };
             field.to = to(column);
-            if let Some(own) = field.to.and_then(|to| destinations.get(to)).filter(|_| format.is_xml) {
-                format_xml::set_native(field, own.sql_type);
+            if format.is_xml {
+                let own = field.to.and_then(|to| destinations.get(to)).map(|own| own.sql_type);
+                // The bytes are those of the type in the file; the table's may be another.
+                let in_file = column.sql_type.or(own);
+                in_file
+                    .into_iter()
+                    .for_each(|sql_type| format_xml::set_native(field, sql_type));
             }
         }
         Layout { fields }
@@ -167,30 +172,38 @@ impl Layout {
 }
 
 fn text_field(host: Host, is_last: bool, options: &Options) -> Field {
-    let (text, with_return) = match is_last {
-        true => (options.row_terminator(), options.row_terminator() == "\n"),
-        false => (options.field_terminator(), false),
+    let mark = match is_last {
+        true => options.row_terminator(),
+        false => options.field_terminator(),
     };
+    let with_return = is_last && mark == Mark::Text("\n".to_owned());
     Field {
         host,
         prefix_bytes: 0,
         bytes_max: 0,
         terminator: Terminator {
-            bytes: encoded(text, host),
+            bytes: encoded(&mark, host, options.code_page),
             with_return,
         },
         to: None,
     }
 }
 
-/// A text as it is in a file.
-pub(super) fn encoded(text: &str, host: Host) -> Vec<u8> {
-    match host {
-        Host::NChar => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
-        // Terminators of the hexadecimal notation are bytes, each written as the character of its number.
-        Host::Char | Host::Binary | Host::Native(_) => match text.chars().all(|character| u32::from(character) < 256) {
-            true => text.chars().map(|character| character as u8).collect(),
-            false => text.as_bytes().to_vec(),
+/// A terminator as it is in a file. Where no code page is said, characters are those of 1252.
+pub(super) fn encoded(mark: &Mark, host: Host, page: CodePage) -> Vec<u8> {
+    match (mark, host) {
+        (Mark::Bytes(bytes), Host::NChar) if !bytes.len().is_multiple_of(2) => {
+            bytes.iter().flat_map(|byte| [*byte, 0]).collect()
+        }
+        (Mark::Bytes(bytes), _) => bytes.clone(),
+        (Mark::Text(text), Host::NChar) => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        (Mark::Text(text), Host::Char | Host::Binary | Host::Native(_)) => match page {
+            CodePage::Utf8 => text.as_bytes().to_vec(),
+            CodePage::OfColumn | CodePage::Latin => {
+                let mut bytes = Vec::with_capacity(text.len());
+                cp1252::encode_into(text, &mut bytes);
+                bytes
+            }
         },
     }
 }

@@ -46,13 +46,22 @@ pub(super) enum CodePage {
     Utf8,
 }
 
+/// A terminator as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// Characters, which are in a file as its code page has them.
+    Text(String),
+    /// Bytes in hexadecimal notation, which are in a file as they are.
+    Bytes(Vec<u8>),
+}
+
 /// The options of a statement, read once.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub data_file_type: DataFileType,
     pub(super) code_page: CodePage,
-    field_terminator: Option<String>,
-    row_terminator: Option<String>,
+    field_terminator: Option<Mark>,
+    row_terminator: Option<Mark>,
     /// FORMAT = 'CSV': what quotes a field.
     pub(super) quote: Option<char>,
     /// The first row to be read, from 1; 0 is the first, too.
@@ -78,13 +87,17 @@ impl Options {
         self.errors_max.unwrap_or(ERRORS_MAX)
     }
 
-    pub(super) fn field_terminator(&self) -> &str {
+    pub(super) fn field_terminator(&self) -> Mark {
         let of_kind = if self.quote.is_some() { "," } else { "\t" };
-        self.field_terminator.as_deref().unwrap_or(of_kind)
+        self.field_terminator
+            .clone()
+            .unwrap_or_else(|| Mark::Text(of_kind.to_owned()))
     }
 
-    pub(super) fn row_terminator(&self) -> &str {
-        self.row_terminator.as_deref().unwrap_or("\n")
+    pub(super) fn row_terminator(&self) -> Mark {
+        self.row_terminator
+            .clone()
+            .unwrap_or_else(|| Mark::Text("\n".to_owned()))
     }
 
     /// Reads a WITH list whose words are known.
@@ -229,22 +242,25 @@ fn one_character(option: &OptionValue) -> Result<char> {
     }
 }
 
-fn terminator(option: &OptionValue) -> Result<String> {
-    let terminator = unescaped(&text(option)?);
-    match terminator.chars().count() {
+fn terminator(option: &OptionValue) -> Result<Mark> {
+    let terminator = mark_of(&text(option)?);
+    let length = match &terminator {
+        Mark::Text(text) => text.chars().count(),
+        Mark::Bytes(bytes) => bytes.len(),
+    };
+    match length {
         1..=TERMINATOR_CHARACTERS_MAX => Ok(terminator),
         _ => Err(invalid(option)),
     }
 }
 
-/// A terminator with its escapes, or its bytes in hexadecimal notation, each as the character of its number (sql-docs, "Specify field and row
-/// terminators").
-pub(super) fn unescaped(text: &str) -> String {
+/// A terminator with its escapes, or its bytes in hexadecimal notation (sql-docs, "Specify field and row terminators").
+pub(super) fn mark_of(text: &str) -> Mark {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     if let Some(bytes) = digits.and_then(crate::scalar::convert::parse_hexadecimal)
         && !bytes.is_empty()
     {
-        return bytes.into_iter().map(char::from).collect();
+        return Mark::Bytes(bytes);
     }
     let mut plain = String::new();
     let mut characters = text.chars();
@@ -262,5 +278,5 @@ pub(super) fn unescaped(text: &str) -> String {
             Some(other) => plain.extend(['\\', other]),
         }
     }
-    plain
+    Mark::Text(plain)
 }

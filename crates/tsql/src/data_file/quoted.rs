@@ -9,6 +9,7 @@
 use engine::error::{Error, Result};
 
 use super::layout::{Field, Terminator, encoded};
+use super::options::Mark;
 use super::reader::{Reader, Span, ends_load, strip_return};
 use super::source::{FileBytes, Found, Keep};
 use crate::messages;
@@ -57,9 +58,11 @@ impl<F: FileBytes> Reader<F> {
     /// The terminators of a field and of a row, and the quote, as they are in the file.
     fn marks(&self, place: usize) -> (Vec<u8>, Terminator, Vec<u8>) {
         let host = self.fields[place].host;
-        let field = encoded(self.options.field_terminator(), host);
+        let page = self.options.code_page;
+        let field = encoded(&self.options.field_terminator(), host, page);
         let row = self.fields.last().map(|field: &Field| field.terminator.clone());
-        let quote = self.options.quote.map(|quote| encoded(&quote.to_string(), host));
+        let quote = self.options.quote.map(|quote| Mark::Text(quote.to_string()));
+        let quote = quote.map(|quote| encoded(&quote, host, page));
         (field, row.unwrap_or_default(), quote.unwrap_or_default())
     }
 

@@ -15,7 +15,7 @@ use engine::types::Value;
 
 use super::layout::{Destination, FIELD_BYTES_MAX, Field, Host, Layout};
 use super::native;
-use super::options::{DataFileType, Options};
+use super::options::{CodePage, DataFileType, Options};
 use super::source::{FileBytes, Found, Keep, Source};
 use super::value::{Problem, value};
 use crate::messages;
@@ -116,10 +116,15 @@ impl<F: FileBytes> Reader<F> {
             let first = layout.fields.first();
             is_marked &= first.is_some_and(|field| field.host == Host::NChar && field.prefix_bytes == 0);
         }
+        let is_utf8 = match options.code_page {
+            CodePage::Utf8 => true,
+            CodePage::Latin => false,
+            CodePage::OfColumn => destinations.iter().any(|own| own.collation.is_utf8()),
+        };
         let is_text = layout.fields.first().is_some_and(|field| field.host == Host::Char);
         if is_marked {
             source.pass(WIDE_MARK.len());
-        } else if is_text && options.code_page == super::options::CodePage::Utf8 && source.is_at(&UTF8_MARK)? {
+        } else if is_text && is_utf8 && source.is_at(&UTF8_MARK)? {
             source.pass(UTF8_MARK.len());
         }
         Ok(Reader {
@@ -278,7 +283,10 @@ impl<F: FileBytes> Reader<F> {
             return Err(ends_load(messages::file_ends_in_row()));
         }
         self.pass_terminator(place)?;
+        let field = &self.fields[place];
+        let is_too_long = field.prefix_bytes > 0 && field.bytes_max > 0 && length > field.bytes_max;
         Ok(match keep {
+            true if is_too_long => Span::TooLong,
             true => Span::Bytes(start..self.bytes.len()),
             false => Span::Passed,
         })

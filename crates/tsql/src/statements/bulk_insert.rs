@@ -61,12 +61,12 @@ impl Executor<'_> {
         let destinations = self.destinations(&target, &definition, &places)?;
         let layout = layout_of(&definition, format.as_ref(), &places, &destinations, &options)?;
         let file = self.session.instance.open_rows_file(&bulk.file)?;
-        let errors = ErrorFiles::create(self, &options)?;
         let columns = client_columns(&definition, &places);
         let mut reader = Reader::new(file, layout, destinations.clone(), options.clone())?;
         if let Some(notice) = reader.take_notice() {
             self.inform(notice.number, notice.severity, self.statement.line, notice.message)?;
         }
+        let errors = ErrorFiles::create(self, &options)?;
         let mut rows = FileRows {
             reader,
             columns,
@@ -239,9 +239,9 @@ impl FileRows {
         if let Some(errors) = &mut self.errors {
             errors.add(self.reader.file(), &fault)?;
         }
-        self.faults.push(fault);
-        let count = self.faults.len() as u64;
+        let count = self.faults.len() as u64 + 1;
         self.charge.grow_to(count * size_of::<Fault>() as u64)?;
+        self.faults.push(fault);
         match count > self.errors_max {
             true => Err(too_many(self.errors_max)),
             false => Ok(()),
@@ -267,10 +267,14 @@ impl ErrorFiles {
             return Ok(None);
         };
         let instance: &Arc<engine::instance::Instance> = &executor.session.instance;
-        Ok(Some(ErrorFiles {
-            rows: instance.create_faulty_rows_file(name)?,
-            control: instance.create_faulty_rows_file(&format!("{name}{CONTROL_SUFFIX}"))?,
-        }))
+        let rows = instance.create_faulty_rows_file(name)?;
+        match instance.create_faulty_rows_file(&format!("{name}{CONTROL_SUFFIX}")) {
+            Ok(control) => Ok(Some(ErrorFiles { rows, control })),
+            Err(error) => {
+                instance.remove_faulty_rows_file(rows);
+                Err(error)
+            }
+        }
     }
 
     /// Copies a row, and says where it was.

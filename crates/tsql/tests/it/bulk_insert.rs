@@ -547,6 +547,55 @@ fn native_row() -> Vec<u8> {
     file
 }
 
+/// The bytes of a field are those of the type in the file, whatever the table has: else a field takes bytes of the next.
+#[test]
+fn native_fields_of_xml_have_the_width_of_the_file() {
+    let mut bench = bench();
+    let xml = r#"<BCPFORMAT xmlns="http://schemas.microsoft.com/sqlserver/2004/bulkload/format" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">
+      <RECORD><FIELD ID="1" xsi:type="NativeFixed" LENGTH="2"/><FIELD ID="2" xsi:type="NativeFixed" LENGTH="4"/>
+      <FIELD ID="3" xsi:type="CharPrefix" PREFIX_LENGTH="1" MAX_LENGTH="3"/></RECORD>
+      <ROW><COLUMN SOURCE="1" NAME="a" xsi:type="SQLSMALLINT"/><COLUMN SOURCE="2" NAME="b" xsi:type="SQLDATETIM4"/>
+      <COLUMN SOURCE="3" NAME="c" xsi:type="SQLVARYCHAR" LENGTH="9"/></ROW></BCPFORMAT>"#;
+    bench.file("t.xml", xml.as_bytes());
+    let table = "create table t (a int, b datetime, c varchar(max))";
+    bench.loaded(table, b"\xFE\xFF\x01\0\x3D\0\x03abc", "formatfile = 't.xml'");
+    let shown = "select a, convert(varchar(30), b, 120), c from t";
+    assert_eq!(rows(&mut bench.one, shown), "-2 1900-01-02 01:01:00 abc");
+    let long = b"\xFE\xFF\x01\0\x3D\0\x04abcd";
+    assert_eq!(bench.refused(long, "formatfile = 't.xml'"), [4863], "MAX_LENGTH");
+    bench.file("t.xml", xml.replacen("LENGTH=\"2\"", "LENGTH=\"4\"", 1).as_bytes());
+    assert_eq!(bench.refused(b"", "formatfile = 't.xml'"), [4858]);
+}
+
+/// Characters of a terminator are in the file's code page; bytes are as they are, and take no carriage return along.
+#[test]
+fn terminators_are_characters_of_the_code_page_or_bytes() {
+    let mut bench = bench();
+    let table = "create table t (a varchar(9), b varchar(9))";
+    let utf8 = "fieldterminator = '§', rowterminator = '€', codepage = '65001'";
+    assert_eq!(bench.loaded(table, "1§2€3§4€".as_bytes(), utf8), "1 2|3 4");
+    let latin = "fieldterminator = '§', rowterminator = '€'";
+    assert_eq!(bench.loaded(table, b"1\xA72\x803\xA74", latin), "1 2|3 4");
+    let bytes = "fieldterminator = ',', rowterminator = '0x0A'";
+    assert_eq!(bench.loaded(table, b"1,2\r\n", bytes), "1 2\r");
+    let wide_bytes = "datafiletype = 'widechar', fieldterminator = ',', rowterminator = '0x0A00'";
+    assert_eq!(bench.loaded(table, &wide("1,2\n3,4\n"), wide_bytes), "1 2|3 4");
+    let collated = "create table t (a varchar(9) collate Latin1_General_100_CI_AS_SC_UTF8)";
+    assert_eq!(bench.loaded(collated, "\u{FEFF}漢\n".as_bytes(), ""), "漢");
+}
+
+#[test]
+fn a_file_for_errors_is_made_whole_or_not_at_all() {
+    let mut bench = bench();
+    run(&mut bench.one, &["create table t (a int)"]);
+    bench.file("bad.txt.Error.Txt", b"");
+    for _ in 0..2 {
+        assert_eq!(bench.refused(b"1\n", "errorfile = 'bad.txt'"), [4861]);
+    }
+    let path = Path::new("/instance/data/bad.txt");
+    assert_eq!(bench.disk.len(path).unwrap(), None, "nothing is left of the first file");
+}
+
 #[test]
 fn native_files_hold_every_type() {
     let mut bench = bench();
