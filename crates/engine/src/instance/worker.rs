@@ -320,7 +320,13 @@ mod tests {
     /// The module's table, every combination.
     #[test]
     fn what_is_due_in_every_situation() {
-        let volumes = [0, ACCELERATED_EVERY_BYTES, INDIRECT_EVERY_BYTES, MINUTE_OF_LOG, 3 * MINUTE_OF_LOG];
+        let volumes = [
+            0,
+            ACCELERATED_EVERY_BYTES,
+            INDIRECT_EVERY_BYTES,
+            MINUTE_OF_LOG,
+            3 * MINUTE_OF_LOG,
+        ];
         let times = [0, 1_000_000, MINUTE_MICROS / 2, MINUTE_MICROS, 3 * MINUTE_MICROS];
         let mut seen = [0; 3];
         for timing in [CheckpointTiming::LogVolume, CheckpointTiming::RecoveryInterval] {

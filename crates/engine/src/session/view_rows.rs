@@ -1,8 +1,9 @@
 //! The rows of indexed views: their places by their keys, and which tables name which view.
 //!
-//! A row of an indexed view is found by the whole key of its unique clustered index, which is its locator. Who changes it locks it first
-//! ([`Table::fetch`] with U), so that two transactions that change one row wait for each other. Who finds none inserts one: the key is
-//! locked exclusively before it is looked for again ([`Table::insert_new`]), and the row of who was first is met then.
+//! A row of an indexed view is found by the whole key of its unique clustered index, which is its locator. A change locks it first
+//! ([`Table::fetch`] with U), so that two transactions that change one row wait for each other. A change that finds none inserts one: the key
+//! is locked exclusively before it is looked for again ([`Table::insert_new`]), and a row that another transaction was first to insert is met
+//! then.
 
 use super::{Session, Table};
 use crate::catalog::{CatalogObject, ObjectDefinition};

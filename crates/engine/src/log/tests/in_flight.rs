@@ -4,6 +4,7 @@
 //! Depth: one combination in 5; deep: every one.
 
 use super::*;
+use crate::log::flight::WRITES_MAX;
 use crate::log::flush::LedWrite;
 use disk::{Access, DiskError, DiskErrorKind};
 use std::collections::VecDeque;
