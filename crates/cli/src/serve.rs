@@ -85,7 +85,7 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
         (demand, given),
         (&opened, password),
         &stopper,
-        (metrics.address(), page.url()),
+        (&metrics, page.url()),
         &options.restore,
     );
     let mut server = begun.inspect_err(|_| {
@@ -94,7 +94,6 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
     })?;
     opened.folder.keep();
     notifier.ready(server.local_address());
-    metrics.ready();
     if options.until_stdin_closes {
         stopper.watch_input(modelled.map(|modelled| modelled.time));
     }
@@ -188,7 +187,7 @@ fn begin(
     (demand, given): (ServerEncryption, Option<Certificate>),
     (opened, password): (&Opened, SaPassword),
     stopper: &Stopper,
-    (metrics, page): (Option<SocketAddr>, Option<&str>),
+    (metrics, page): (&Metrics, Option<&str>),
     restores: &[PathBuf],
 ) -> Result<Server, Failure> {
     let instance = &opened.instance;
@@ -218,10 +217,12 @@ fn begin(
         console.warn(&warning);
     }
     instance.env.errorlog.write("Server", READY);
+    // Who has read the line asks the address that it names.
+    metrics.ready();
     console.ready(&Ready {
         address: server.local_address(),
         host_name: &instance.options.server_name,
-        metrics,
+        metrics: metrics.address(),
         page,
         demand,
         certificate: certificate.as_ref(),
