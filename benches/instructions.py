@@ -6,11 +6,11 @@
     benches/instructions.py --statements update,select   some of the statements
     VLFLAB=path benches/instructions.py                  another binary than target/release/vlflab
 
-A machine that others use makes seconds and processor time of the same work differ by a tenth and more; instructions differ by less than one in a
-hundred, so that a change of one in a hundred can be seen. Each server runs under callgrind, which the distribution has (valgrind). Every
-statement is run twice as often in one batch as in another, three times each. What the cheapest of the long batches took more than the cheapest
-of the short ones is divided by the repetitions more: the begin of a batch and the login are no part of it. Only the session's thread counts, since
-those in the background wake up by the clock, and a batch takes fifty times as long as it does without Valgrind.
+A machine that others use makes seconds and processor time of the same work differ by a tenth and more; instructions of one build differed by two in
+a hundred between runs: a commit waits for the disk in more or fewer steps. Each server runs under callgrind, which the distribution has (valgrind).
+Every statement is run twice as often in one batch as in another, three times each. What the cheapest of the long batches took more than the
+cheapest of the short ones is divided by the repetitions more: the begin of a batch and the login are no part of it. Only the session's thread
+counts, since those in the background wake up by the clock, and a batch takes fifty times as long as it does without Valgrind.
 
 The goals: with versions off no statement takes more than 2 % above the other build; with READ_COMMITTED_SNAPSHOT, and with
 ACCELERATED_DATABASE_RECOVERY, an update takes at most 15 % above the same build without. The exit code is 1 where one is missed."""
