@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What statements cost in instructions, by Valgrind's count: this build, with row versions off and on, beside another build.
 
-    benches/instructions.py                              this build; about ten minutes, other work on the machine does no harm
+    benches/instructions.py                              this build, with row versions off and on
     benches/instructions.py --other-build FILE           another build beside it
     benches/instructions.py --statements update,select   some of the statements
     VLFLAB=path benches/instructions.py                  another binary than target/release/vlflab
@@ -10,7 +10,7 @@ A machine that others use makes seconds and processor time of the same work diff
 a hundred between runs: a commit waits for the disk in more or fewer steps. Each server runs under callgrind, which the distribution has (valgrind).
 Every statement is run twice as often in one batch as in another, three times each. What the cheapest of the long batches took more than the
 cheapest of the short ones is divided by the repetitions more: the begin of a batch and the login are no part of it. Only the session's thread
-counts, since those in the background wake up by the clock, and a batch takes fifty times as long as it does without Valgrind.
+counts, since those in the background wake up by the clock, and Valgrind makes a batch take many times as long.
 
 The goals: with versions off no statement takes more than 2 % above the other build; with READ_COMMITTED_SNAPSHOT, and with
 ACCELERATED_DATABASE_RECOVERY, an update takes at most 15 % above the same build without. The exit code is 1 where one is missed."""

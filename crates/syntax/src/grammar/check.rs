@@ -9,8 +9,8 @@ use super::definition::{
 };
 use super::*;
 use crate::ast::{
-    AlterDatabaseAction, CreateDatabase, CreateFunction, DeclarationKind, DeclareCursor, FunctionBody, Identifier,
-    InsertBulk, Restore, RestoreKind, SetOption, Statement, StatementKind, TypeDefinition,
+    AlterDatabaseAction, BulkInsert, CreateDatabase, CreateFunction, DeclarationKind, DeclareCursor, FunctionBody,
+    Identifier, InsertBulk, Restore, RestoreKind, SetOption, Statement, StatementKind, TypeDefinition,
 };
 
 /// Checks that every option of a batch is supported.
@@ -72,13 +72,7 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
             None => Ok(()),
         },
         StatementKind::Permission(_) => refused(statement.line, statement.kind.facts().name),
-        StatementKind::BulkInsert(bulk) => bulk.options.iter().try_for_each(|option| {
-            let is_bare = matches!(
-                option.name.as_str(),
-                "CHECK_CONSTRAINTS" | "FIRE_TRIGGERS" | "KEEPIDENTITY" | "KEEPNULLS" | "TABLOCK"
-            );
-            check_bulk_option(&BULK_INSERT_OPTIONS, option, !is_bare)
-        }),
+        StatementKind::BulkInsert(bulk) => check_bulk_insert(bulk),
         StatementKind::InsertBulk(bulk) => check_insert_bulk(statement.line, bulk),
         // Commits are durable whatever they ask for: DELAYED_DURABILITY is DISABLED. The executor reads all of the others.
         StatementKind::CommitTransaction { .. }
@@ -180,6 +174,16 @@ fn check_insert_bulk(line: u32, bulk: &InsertBulk) -> Parsed<()> {
     bulk.options.iter().try_for_each(|option| {
         let has_value = matches!(option.name.as_str(), "ROWS_PER_BATCH" | "KILOBYTES_PER_BATCH");
         check_bulk_option(&INSERT_BULK_OPTIONS, option, has_value)
+    })
+}
+
+fn check_bulk_insert(bulk: &BulkInsert) -> Parsed<()> {
+    bulk.options.iter().try_for_each(|option| {
+        let is_bare = matches!(
+            option.name.as_str(),
+            "CHECK_CONSTRAINTS" | "FIRE_TRIGGERS" | "KEEPIDENTITY" | "KEEPNULLS" | "TABLOCK"
+        );
+        check_bulk_option(&BULK_INSERT_OPTIONS, option, !is_bare)
     })
 }
 

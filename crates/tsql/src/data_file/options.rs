@@ -191,8 +191,20 @@ impl Options {
         if self.quote.is_some() && is_native {
             return Err(messages::not_supported("FORMAT = 'CSV' in files of native format"));
         }
-        if self.quote.is_some() && self.format_file.is_some() {
-            return Err(messages::not_supported("FORMAT = 'CSV' with FORMATFILE"));
+        if self.format_file.is_some() {
+            // A format file says all of these itself.
+            let said_twice = [
+                (self.quote.is_some(), "FORMAT = 'CSV' with FORMATFILE"),
+                (self.field_terminator.is_some(), "FIELDTERMINATOR with FORMATFILE"),
+                (self.row_terminator.is_some(), "ROWTERMINATOR with FORMATFILE"),
+                (
+                    self.data_file_type != DataFileType::Char,
+                    "DATAFILETYPE with FORMATFILE",
+                ),
+            ];
+            if let Some((_, what)) = said_twice.into_iter().find(|(is_said, _)| *is_said) {
+                return Err(messages::not_supported(what));
+            }
         }
         Ok(())
     }

@@ -121,7 +121,9 @@ impl Executor<'_> {
         if !is_variable && self.session.cursor(&key).is_some() {
             return Err(messages::cursor_exists(&declare.name));
         }
-        let share = self.session.cursor_tally.share(declared_bytes(&key, span))?;
+        let declared_in = DeclaredIn::of(self);
+        let bytes = declared_bytes(&key, span) + declared_in.bytes();
+        let share = self.session.cursor_tally.share(bytes)?;
         let model = asked_model(declare);
         let mut declaration = CursorDeclaration {
             name: declare.name.clone(),
@@ -135,7 +137,7 @@ impl Executor<'_> {
                 .iter()
                 .map(|column| column.text.to_lowercase())
                 .collect(),
-            declared_in: Rc::new(DeclaredIn::of(self)),
+            declared_in: Rc::new(declared_in),
         };
         let plans = match model.is_copied() {
             true => None,

@@ -18,7 +18,7 @@
 //! are made once for a cursor, by DECLARE and the first FETCH, and again when a definition of the database has changed. If it is one of the
 //! cursor's tables, FETCH fails (16943). A keyset takes memory for each row, and is refused (701) without it.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use engine::cancel;
@@ -31,7 +31,7 @@ use crate::ast::{FetchDirection, Identifier};
 use crate::bind::{BoundCursor, CursorForm};
 use crate::context::{Context, TableVariable, Variables};
 use crate::exec::{open, read_for_change};
-use crate::grant::KeptRows;
+use crate::grant::{KeptRows, stored_bytes};
 use crate::messages;
 use crate::plan::{CursorScan, IndexSeek, Node, Part, QueryPlan, ScanNode, SeekRange};
 use crate::prepared::CompiledBatch;
@@ -47,10 +47,10 @@ const BEFORE: i64 = 0;
 const AMONG: i64 = 1;
 const BEHIND: i64 = 2;
 
-/// The batch that declared a cursor, with the values that its variables had then.
+/// The batch that declared a cursor, with the values that its variables had then. They are elsewhere while something is done with them.
 pub(super) struct DeclaredIn {
     batch: Rc<CompiledBatch>,
-    values: Vec<Value>,
+    values: RefCell<Vec<Value>>,
 }
 
 impl DeclaredIn {
@@ -58,7 +58,7 @@ impl DeclaredIn {
     pub(super) fn of_text(batch: &Rc<CompiledBatch>) -> DeclaredIn {
         DeclaredIn {
             batch: batch.clone(),
-            values: Vec::new(),
+            values: RefCell::default(),
         }
     }
 
@@ -66,8 +66,13 @@ impl DeclaredIn {
     pub(super) fn of(executor: &Executor<'_>) -> DeclaredIn {
         DeclaredIn {
             batch: executor.batch.clone(),
-            values: executor.variables.values.borrow().clone(),
+            values: executor.variables.values.clone(),
         }
+    }
+
+    /// About what the values take.
+    pub(super) fn bytes(&self) -> u64 {
+        stored_bytes(&self.values.borrow())
     }
 }
 
@@ -204,20 +209,22 @@ impl Executor<'_> {
         let Some(declared) = declaration.declared_in.downcast_ref::<DeclaredIn>() else {
             return Err(Error::assertion("a cursor that no batch has declared"));
         };
+        // A query changes no variable, so the values come back as they were.
         if Rc::ptr_eq(&declared.batch, &self.batch) {
-            let now = self.variables.values.replace(declared.values.clone());
+            self.variables.values.swap(&declared.values);
             let result = work(self);
-            self.variables.values.replace(now);
+            self.variables.values.swap(&declared.values);
             return result;
         }
         let shapes = declared.batch.scope.shapes().iter();
         let tables = shapes.map(|shape| TableVariable::new(shape.clone())).collect();
-        let variables = Variables::new(declared.values.clone(), tables);
+        let variables = Variables::new(declared.values.take(), tables);
         let variables = std::mem::replace(&mut self.variables, variables);
         let batch = std::mem::replace(&mut self.batch, declared.batch.clone());
         let result = work(self);
         self.batch = batch;
-        self.variables = variables;
+        let variables = std::mem::replace(&mut self.variables, variables);
+        declared.values.replace(variables.values.take());
         result
     }
 

@@ -202,6 +202,22 @@ fn characters_are_those_of_the_code_page() {
     }
 }
 
+/// Terminators and a type of the file beside a format file, which has its own, were taken and not looked at.
+#[test]
+fn what_a_format_file_says_is_not_said_a_second_time() {
+    let mut bench = bench();
+    numbers(&mut bench.one, "create table t (a int)");
+    for said in [
+        "fieldterminator = ','",
+        "rowterminator = '0x0a'",
+        "datafiletype = 'native'",
+        "format = 'csv'",
+    ] {
+        let options = format!("formatfile = 'c:\\x.fmt', {said}");
+        assert_eq!(bench.refused(b"", &options), [40517], "{said}");
+    }
+}
+
 #[test]
 fn rows_with_errors_are_left_out_up_to_a_number() {
     let mut bench = bench();

@@ -528,6 +528,10 @@ fn a_cursor_keeps_the_variables_of_its_declaration() {
         );
         story.run("deallocate c");
     }
+    // The batch has its own values again behind each FETCH, and behind one that fails.
+    let own = "declare @x int = 1 declare d cursor dynamic for select 6 / (id - 3) from t where id > @x set @x = 9 open d fetch d
+         select @x begin try fetch d end try begin catch end catch select @x deallocate d";
+    assert_eq!(values(&mut story, own), ["-6", "9", "9"]);
     story.run("declare @t table (a int) insert @t values (1) declare c cursor global static for select a from @t open c fetch c close c");
     assert_eq!(story.errors("open c"), [16946]);
 }
