@@ -147,6 +147,8 @@ impl Error {
         beside_backup() = 3023, 16, 2, "Backup, file manipulation operations (such as ALTER DATABASE ADD FILE) and encryption changes on a database must be serialized. Reissue the statement after the current backup or file manipulation operation is completed.";
         /// 3140: the operating system refused to make a file shorter.
         cannot_shrink_file(file: &str) = 3140, 16, 3, "Could not adjust the space allocation for file '{file}'.";
+        /// 3314, after the error that ended a rollback. The LSN is that of the transaction's last record; SQL Server writes the record's that it was undoing.
+        undo_failed(database: &str, lsn: vlf::Lsn) = 3314, 21, 3, "During undoing of a logged operation in database '{database}', an error occurred at log record ID ({lsn}). Typically, the specific failure is logged previously as an error in the operating system error log. Restore the database or file from a backup, or repair the database.";
         /// 3414, after the error that ended a database's recovery.
         recovery_failed(database: &str, database_id: u16) = 3414, 21, 1, "An error occurred during recovery, preventing the database '{database}' ({database_id}:0) from restarting. Diagnose the recovery errors and fix them, or restore from a known good backup. If errors are not corrected or expected, contact Technical Support.";
         /// 3420: a page could not be kept for a snapshot, which is of no use from then on.

@@ -56,7 +56,7 @@ use crate::catalog::{
 };
 use crate::error::{Error, NotStored, Result};
 use crate::lock::{LockManager, LockOwner};
-use crate::log::{CheckpointTiming, TransactionChain, TransactionId};
+use crate::log::{CheckpointTiming, TransactionChain};
 use crate::page::ObjectId;
 use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
 use crate::seams::LogEventKind;
@@ -673,8 +673,13 @@ impl Database {
     }
 
     /// The end of a transaction failed: its commit may be durable or not, or part of its changes could not be undone. Its
-    /// locks in this database stay until the database is opened again.
-    pub(crate) fn leave_locked(&self, transaction: TransactionId, locks: &LockOwner) {
+    /// locks in this database stay until the database is opened again. Only a stop of the instance lets that be: else they would be waited
+    /// for without end, so the log fails, if it has not (`instance/broken.rs`).
+    pub(crate) fn leave_locked(&self, chain: &TransactionChain, locks: &LockOwner, failure: &Error) {
+        if !failure.is_shutdown_in_progress() {
+            self.storage.log.lose_rollback(chain.last, failure);
+        }
+        let transaction = chain.id;
         let owner = Arc::new(locks.hand_over(self.id));
         self.transactions.set_owner(transaction, &owner);
         self.left_locked.lock().push(owner);

@@ -329,6 +329,7 @@ fn attach(context: &OpenContext, files: &DatabaseFiles, data: DataFiles, log: Ar
     let id = DatabaseId(files.entry.database_id);
     let data = Arc::new(data);
     context.pool.attach(id, data.clone(), log.clone());
+    context.locks.admit(id.0);
     let (locks, failed) = (context.locks.clone(), context.log_failed.clone());
     let refusal = crate::error::Error::log_not_available(&files.entry.name);
     log.on_failure(move || {

@@ -190,7 +190,7 @@ impl Database {
         if let Err(error) = ended {
             // The outcome of the rows is unknown. The turn is released: the next work finds the rows locked, and does not wait.
             turn.locks.unlock(self.system_work_lock());
-            self.leave_locked(chain.id, &turn.locks);
+            self.leave_locked(&chain, &turn.locks, &error);
             let is_unknown = true;
             return Err(NotStored { error, is_unknown });
         }

@@ -1,7 +1,8 @@
 //! Databases whose log has failed: data that was not durable is never shown.
 //!
-//! The state in memory of such a database may or may not be on disk. Only recovery, which reads the disk, can find out. From the failed
-//! write on
+//! The state in memory of such a database may or may not be on disk. Only recovery, which reads the disk, can find out. A rollback that
+//! cannot go on, for a page that cannot be read, say (3314 in the error log), counts as a failed write: what it has not undone stays locked,
+//! and those who wait for it would never be answered. SQL Server closes the database then, too. From the failed write on
 //!
 //! | operation | result |
 //! |---|---|

@@ -111,6 +111,9 @@ impl Instance {
         {
             slot.set_state_of(database, DatabaseState::Suspect);
         }
+        // Before the log closes: then those who wait for what is not undone are answered, as after a failed write.
+        let closed = Error::log_not_available(&database.name());
+        self.locks.refuse(database.id, closed);
         database.storage.log.close();
         database.abandon_recovery();
     }

@@ -230,6 +230,22 @@ impl LogManager {
         self.room.notify_all();
     }
 
+    /// A rollback could not go on behind `last`, the transaction's last record. What it has not undone must not be seen, and undoing it is
+    /// recovery's now: nothing is acknowledged from now on, as after a failed write.
+    /// Nothing happens to a log that is closed or has failed already.
+    pub fn lose_rollback(&self, last: Lsn, failure: &Error) {
+        if self.failed.load(Ordering::SeqCst) {
+            return;
+        }
+        let mut state = self.hold();
+        let undone = Error::undo_failed(&self.database, last);
+        self.break_for(&[failure, &undone], "Rollback", undone.number);
+        let wakes = self.release_all(&mut state);
+        drop(state);
+        self.wake(&wakes);
+        self.room.notify_all();
+    }
+
     /// The log failed: says so once, and refuses everything from now on.
     pub(super) fn latch(&self, error: &DiskError) -> Error {
         self.latch_for(&format!("LogWriter: write of '{}'", error.path.display()), error)
@@ -237,18 +253,25 @@ impl LogManager {
 
     fn latch_for(&self, what: &str, error: &DiskError) -> Error {
         let closed = Error::log_not_available(&self.database);
-        if !self.is_broken() {
-            self.break_down();
-            let cause = Error::operating_system(what, &Error::cause(error));
-            self.env.errorlog.write_error("Server", &cause);
-            self.env.errorlog.write_error("Server", &closed);
-            let text = format!(
-                "Database {} was shutdown due to error {} in routine 'LogWriter'. It is RECOVERY_PENDING: ALTER DATABASE ... SET \
-                 ONLINE, or a restart of the server, recovers it from its files.",
-                self.database, closed.number
-            );
-            self.env.errorlog.write("Server", text);
-        }
+        let cause = Error::operating_system(what, &Error::cause(error));
+        self.break_for(&[&cause, &closed], "LogWriter", closed.number);
         closed
+    }
+
+    /// Refuses everything from now on, and tells the error log why, if it did not before.
+    fn break_for(&self, causes: &[&Error], routine: &str, number: i32) {
+        if self.is_broken() {
+            return;
+        }
+        self.break_down();
+        for cause in causes {
+            self.env.errorlog.write_error("Server", cause);
+        }
+        let text = format!(
+            "Database {} was shutdown due to error {number} in routine '{routine}'. It is RECOVERY_PENDING: ALTER DATABASE ... SET \
+             ONLINE, or a restart of the server, recovers it from its files.",
+            self.database
+        );
+        self.env.errorlog.write("Server", text);
     }
 }

@@ -471,7 +471,7 @@ impl Session {
         let database = &part.database;
         let orphans = database.catalog.finish(self.id, committed);
         if let Err(error) = ended {
-            database.leave_locked(part.chain.id, &self.locks);
+            database.leave_locked(&part.chain, &self.locks, &error);
             return Err(error);
         }
         if part.has_row_versions {

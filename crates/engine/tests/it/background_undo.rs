@@ -6,7 +6,7 @@
 
 use crate::support;
 
-use disk::sim::{CutPolicy, SimDisk};
+use disk::sim::{CutPolicy, FaultError, OperationKind, Repetition, SimDisk};
 use engine::backup::{AfterRestore, BackupKind, BackupRequest, RestoreKind, RestoreRequest};
 use engine::database::Database;
 use engine::error::Error;
@@ -406,4 +406,37 @@ fn users_wait_for_undo_and_are_cancelled() {
         assert!(got.1.unwrap(), "the row is free once its transaction is undone");
     });
     assert_recovered(&instance, "vlf");
+}
+
+/// Undo at a restart cannot read a page. The database is SUSPECT, and a session that waits for a row that is not undone gets 9001; it waited
+/// without end.
+#[test]
+fn users_do_not_wait_for_undo_that_has_failed() {
+    let disk = crashed(true);
+    let (instance, database, table) = open(&disk);
+    let mut waiting = instance.open_session().unwrap();
+    std::thread::scope(|scope| {
+        let outcome = scope.spawn(|| {
+            let outcome = set(&table, &mut waiting, 2, 7);
+            (outcome, waiting.roll_back())
+        });
+        while instance.locks.rows().iter().all(|row| row.granted) {
+            std::thread::yield_now();
+        }
+        database.checkpoint().unwrap();
+        instance.pool.drop_clean();
+        disk.fail_next(OperationKind::Read, "vlf.mdf", 1, FaultError::Io, Repetition::Forever);
+        instance.finish_recoveries().unwrap();
+        assert!(disk.fault_count() > 0);
+        let (outcome, rolled_back) = outcome.join().unwrap();
+        assert_eq!(outcome.unwrap_err().number, 9001);
+        assert_eq!(rolled_back.unwrap_err().number, 9001, "the log is closed");
+    });
+    assert!(!database.storage.log.is_broken());
+    let slot = instance
+        .slots()
+        .into_iter()
+        .find(|slot| slot.entry().name == "vlf")
+        .unwrap();
+    assert_eq!(slot.state().number_and_name().1, "SUSPECT");
 }

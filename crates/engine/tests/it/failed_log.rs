@@ -298,6 +298,49 @@ fn who_waits_for_the_locks_of_a_commit_that_fails_gets_9001() {
     }
 }
 
+/// The rollback of a deadlock's victim could not read a page: what it had not undone stayed locked, the log was in order, and those who
+/// waited for the locks waited without end. They get 9001, and recovery undoes the rest.
+#[test]
+fn who_waits_for_the_locks_of_a_rollback_that_fails_gets_9001() {
+    for policy in [LogPolicy::native(), LogPolicy::classic()] {
+        let disk = SimDisk::new(7);
+        let instance = start(&disk, policy);
+        let table = Arc::new(make_table(&instance, "vlf", true));
+        let mut writer = instance.open_session().unwrap();
+        table.insert(&mut writer, &pair(1, 10), Placement::Anywhere).unwrap();
+        table.database().checkpoint().unwrap();
+        let (reading, machine) = (table.clone(), instance.clone());
+        let reader = std::thread::spawn(move || {
+            let session = machine.open_session().unwrap();
+            let outcome = read(&session, &reading, ReadMode::Committed);
+            end(&machine, session);
+            outcome
+        });
+        while instance.locks.rows().iter().all(|row| row.granted) {
+            std::thread::yield_now();
+        }
+        instance.pool.drop_clean();
+        disk.fail_next(OperationKind::Read, "vlf.mdf", 1, FaultError::Io, Repetition::Forever);
+        assert_eq!(writer.roll_back().unwrap_err().number, 823);
+        assert!(disk.fault_count() > 0);
+        disk.clear_faults();
+        let outcome = reader.join().unwrap();
+        assert!(outcome.as_ref().is_err_and(is_closed), "{policy:?}: {outcome:?}");
+        end(&instance, writer);
+        assert_eq!(state_of(&instance), "RECOVERY_PENDING");
+        let lines = instance.env.errorlog.lines();
+        let told = |text: &str| lines.iter().any(|line| line.text.contains(text));
+        assert!(told("Error: 823,") && told("Error: 3314, Severity: 21"), "{lines:#?}");
+        assert!(told("shutdown due to error 3314 in routine 'Rollback'"), "{lines:#?}");
+        set_online(&instance).unwrap();
+        assert_eq!(
+            content(&instance),
+            Content::new(),
+            "recovery undoes what the rollback did not"
+        );
+    }
+}
+
 /// A dirty reader and a scan under way find out at the next page, and at the end of the page they are at.
 #[test]
 fn a_scan_under_way_ends_in_9001() {
