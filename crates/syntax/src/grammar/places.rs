@@ -429,6 +429,7 @@ pub const DATABASE_SET: Place = Place {
         "NUMERIC_ROUNDABORT" => OFF,
         "OFFLINE" => Obeyed,
         "ONLINE" => Obeyed,
+        "OPTIMIZED_LOCKING" => OFF,
         "PAGE_VERIFY" => Only(&["CHECKSUM"]),
         "PARAMETERIZATION" => Obeyed,
         "PARTNER" => Refused,

@@ -150,7 +150,11 @@ impl Parser<'_> {
         } else {
             self.expect_word("AS")?;
             self.expect_word("TABLE")?;
-            TypeDefinition::Table(self.table_elements()?)
+            let elements = self.table_elements()?;
+            if self.at_word("WITH") && self.peek_symbol(1, b'(')? && self.peek_word(2, "MEMORY_OPTIMIZED")? {
+                return Err(ParseError::not_supported(self.line(), "MEMORY_OPTIMIZED"));
+            }
+            TypeDefinition::Table(elements)
         };
         Ok(StatementKind::CreateType(Box::new(CreateType { name, definition })))
     }

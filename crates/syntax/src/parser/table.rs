@@ -144,6 +144,7 @@ impl Parser<'_> {
         let name = self.identifier()?;
         let unique = self.eat_word("UNIQUE")?;
         let clustered = self.optional_clustered()?;
+        self.refuse(&["COLUMNSTORE", "HASH"])?;
         let columns = if self.at(b'(') {
             self.enclosed(Self::index_column)?
         } else {
@@ -401,6 +402,7 @@ impl Parser<'_> {
         let primary = self.eat_word("PRIMARY")?;
         self.expect_word(if primary { "KEY" } else { "UNIQUE" })?;
         let clustered = self.optional_clustered()?;
+        self.refuse(&["COLUMNSTORE", "HASH"])?;
         let columns = if self.at(b'(') {
             self.enclosed(Self::index_column)?
         } else {

@@ -97,6 +97,7 @@ fn read_line(file: &str, line: &str, place: usize) -> Result<(Field, Option<Form
         terminator: Terminator {
             bytes: terminator,
             with_return: false,
+            returned: Vec::new(),
         },
         to: None,
     };

@@ -48,6 +48,8 @@ pub(super) struct Terminator {
     pub(super) bytes: Vec<u8>,
     /// Whether a carriage return before it belongs to it: `\n` of a statement.
     pub(super) with_return: bool,
+    /// The same with a carriage return in front of its line feed: a longer text that ends in `\n` ends a row before either. Else empty.
+    pub(super) returned: Vec<u8>,
 }
 
 /// A field of the file.
@@ -177,6 +179,11 @@ fn text_field(host: Host, is_last: bool, options: &Options) -> Field {
         false => options.field_terminator(),
     };
     let with_return = is_last && mark == Mark::Text("\n".to_owned());
+    let longer = match &mark {
+        Mark::Text(text) if is_last && !with_return => text.strip_suffix('\n').filter(|rest| !rest.ends_with('\r')),
+        Mark::Text(_) | Mark::Bytes(_) => None,
+    };
+    let returned = longer.map(|rest| encoded(&Mark::Text(format!("{rest}\r\n")), host, options.code_page));
     Field {
         host,
         prefix_bytes: 0,
@@ -184,6 +191,7 @@ fn text_field(host: Host, is_last: bool, options: &Options) -> Field {
         terminator: Terminator {
             bytes: encoded(&mark, host, options.code_page),
             with_return,
+            returned: returned.unwrap_or_default(),
         },
         to: None,
     }

@@ -315,7 +315,7 @@ impl<F: FileBytes> Reader<F> {
         } else {
             Keep::Nothing
         };
-        let terminators: [&[u8]; 1] = [&field.terminator.bytes];
+        let terminators: [&[u8]; 2] = [&field.terminator.bytes, &field.terminator.returned];
         let unit_bytes = field.host.unit_bytes();
         let found = self
             .source

@@ -160,9 +160,43 @@ fn serverproperty(call: &Call<'_>) -> Result<Value> {
         | "issingleuser"
         | "islocaldb"
         | "isxtpsupported" => Value::Int(0),
-        _ => Value::Null,
+        other => resource_property(instance, other),
     };
     answer(call, value)
+}
+
+/// Properties of what SQL Server keeps in its resource database, and of components that are not part of this server (sql-docs,
+/// "SERVERPROPERTY"). Where SQL Server says
+/// when that database was last updated, this server says when its folder was made.
+fn resource_property(instance: &Instance, name: &str) -> Value {
+    match name {
+        "resourceversion" => {
+            let minor = instance.options.version.product_version().1;
+            let (major, build) = major_and_build(instance);
+            Value::from(format!("{major}.{minor:02}.{build}"))
+        }
+        "resourcelastupdatedatetime" => {
+            let slots = instance.slots();
+            let master = slots.iter().find(|slot| slot.entry().name == "master");
+            master.map_or(Value::Null, |slot| {
+                let (days, ticks) = slot.entry().created;
+                Value::DateTime { days, ticks }
+            })
+        }
+        "sqlcharset" => Value::Int(1),
+        "sqlcharsetname" => Value::from("iso_1"),
+        "sqlsortordername" => Value::from("nocase_iso"),
+        "licensetype" => Value::from("DISABLED"),
+        "pathseparator" => Value::from("/"),
+        "filestreamconfiguredlevel"
+        | "filestreameffectivelevel"
+        | "isadvancedanalyticsinstalled"
+        | "isbigdatacluster"
+        | "isexternalauthenticationonly"
+        | "ispolybaseinstalled"
+        | "istempdbmetadatamemoryoptimized" => Value::Int(0),
+        _ => Value::Null,
+    }
 }
 
 fn databasepropertyex(call: &Call<'_>) -> Result<Value> {

@@ -101,6 +101,25 @@ pub fn check(text: &str, is_unicode: bool) -> Result<Roots> {
     }
 }
 
+/// A text that is well formed, without its XML declarations: as an xml value is kept, whatever encoding its text declared.
+pub fn without_declarations(text: &str) -> String {
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    let mut reader = Reader::from_str(text);
+    let (mut kept, mut start) = (String::with_capacity(text.len()), 0);
+    loop {
+        let event = match reader.read_event() {
+            Ok(Event::Eof) | Err(_) => return kept,
+            Ok(event) => event,
+        };
+        let is_declaration = matches!(event, Event::Decl(_));
+        let end = position(reader.buffer_position());
+        if !is_declaration {
+            kept.push_str(text.get(start..end).unwrap_or_default());
+        }
+        start = end;
+    }
+}
+
 /// What stands at the top of a text that is well formed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Roots {

@@ -45,6 +45,9 @@ pub struct SetOptions {
     pub dates: DateSettings,
     /// DATEFIRST: the day that begins a week, from 1 (Monday) to 7.
     pub date_first: u8,
+    /// Whether SET DATEFIRST, and SET DATEFORMAT, have said what they are: a language that is set later leaves them.
+    pub is_date_first_said: bool,
+    pub is_date_order_said: bool,
     /// DEADLOCK_PRIORITY, from -10 to 10.
     pub deadlock_priority: i8,
     /// FORCEPLAN
@@ -171,6 +174,8 @@ impl Default for SetOptions {
             statistics: StatisticsOptions::default(),
             dates: DateSettings::default(),
             date_first: 7,
+            is_date_first_said: false,
+            is_date_order_said: false,
             deadlock_priority: 0,
             force_plan: false,
             text_size_bytes: TEXT_SIZE_BYTES_MAX,
@@ -216,10 +221,16 @@ impl SetOptions {
     }
 
     /// "SET LANGUAGE implicitly sets the setting of SET DATEFORMAT", and that of DATEFIRST (SQL Server docs, SET LANGUAGE, SET DATEFIRST).
+    /// "SET DATEFORMAT overrides the implicit date format setting of SET LANGUAGE" (SET DATEFORMAT), whichever comes first: the options of a
+    /// connection of tedious are a batch in which SET LANGUAGE stands last, and its suite expects of SQL Server that the others stay.
     pub fn speak(&mut self, language: &Language) {
         self.dates.language = language.id;
-        self.dates.order = language.order;
-        self.date_first = language.date_first;
+        if !self.is_date_order_said {
+            self.dates.order = language.order;
+        }
+        if !self.is_date_first_said {
+            self.date_first = language.date_first;
+        }
     }
 
     /// Sets an option that is on or off. Those that the grammar's table takes and that are not here change nothing.

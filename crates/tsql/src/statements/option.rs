@@ -135,7 +135,10 @@ impl Executor<'_> {
         let day = day.ok_or_else(|| messages::set_option_requires("DATEFIRST", "integer", 3))?;
         let first = u8::try_from(day).ok().filter(|day| (1..=7).contains(day));
         let first = first.ok_or_else(|| messages::date_first_out_of_range(day))?;
-        self.session.change_options(|options| options.date_first = first);
+        self.session.change_options(|options| {
+            options.date_first = first;
+            options.is_date_first_said = true;
+        });
         Ok(())
     }
 
@@ -144,7 +147,10 @@ impl Executor<'_> {
         let order = value.as_str();
         let order = order.ok_or_else(|| messages::set_option_requires("DATEFORMAT", "character string", 2))?;
         let order = DateOrder::named(order).ok_or_else(|| messages::invalid_date_format(order))?;
-        self.session.change_options(|options| options.dates.order = order);
+        self.session.change_options(|options| {
+            options.dates.order = order;
+            options.is_date_order_said = true;
+        });
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use engine::error::{Error, Result};
 use super::executor::Executor;
 use crate::ast::{DefinitionKind, Name, XmlSchemaText};
 use crate::messages;
+use crate::scalar::xml::without_declarations;
 use crate::scalar::xquery::Document;
 
 impl Executor<'_> {
@@ -61,12 +62,12 @@ impl Executor<'_> {
                         typed as a string or untyped XML.";
             return Err(Error::new(6352, 16, 1, text));
         };
-        let roots = Document::read(text)?.roots();
+        let roots = Document::read_in(text, sql_type.is_unicode())?.roots();
         let is_schema = |(local, namespace): &(String, String)| {
             local == "schema" && namespace == "http://www.w3.org/2001/XMLSchema"
         };
         match !roots.is_empty() && roots.iter().all(is_schema) {
-            true => Ok(text.to_owned()),
+            true => Ok(without_declarations(text)),
             false => Err(Error::new(2378, 16, 1, "Expected XML schema document")),
         }
     }

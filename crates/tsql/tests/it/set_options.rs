@@ -352,6 +352,22 @@ fn datefirst_moves_weeks_and_not_names() {
     }
 }
 
+/// What SET DATEFIRST and SET DATEFORMAT had said was lost at the next SET LANGUAGE: tedious sends one behind both for every connection.
+#[test]
+fn a_language_leaves_the_first_day_and_the_order_of_dates_that_were_said() {
+    let (_instance, mut one) = started();
+    let state = "select concat(@@datefirst, ' ', convert(varchar(10), cast('01/02/2024' as datetime), 120))";
+    assert_eq!(value(&mut one, state), "7 2024-01-02");
+    run(&mut one, "set language german");
+    assert_eq!(value(&mut one, state), "1 2024-02-01");
+    run(&mut one, "set datefirst 3");
+    run(&mut one, "set language us_english");
+    assert_eq!(value(&mut one, state), "3 2024-01-02");
+    run(&mut one, "set dateformat dmy");
+    run(&mut one, "set language us_english");
+    assert_eq!(value(&mut one, state), "3 2024-02-01");
+}
+
 #[test]
 fn textsize_cuts_what_is_shown_and_nothing_that_is_kept() {
     let (_instance, mut one) = started();

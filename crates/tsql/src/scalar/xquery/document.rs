@@ -63,7 +63,15 @@ impl Document {
     /// # Errors
     /// Those of [`check`]; 701.
     pub fn read(text: &str) -> Result<Document> {
-        check(text, true)?;
+        Document::read_in(text, true)
+    }
+
+    /// Reads a text that is UTF-16 to SQL Server, or is in the code page of its collation: which encodings it may declare.
+    ///
+    /// # Errors
+    /// Those of [`check`]; 701.
+    pub fn read_in(text: &str, is_unicode: bool) -> Result<Document> {
+        check(text, is_unicode)?;
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let mut builder = Builder {
             nodes: vec![Node {
