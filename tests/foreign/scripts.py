@@ -81,6 +81,10 @@ def outer_lines(text):
         yield first, text[begin:]
 
 
+class UnknownCommand(Exception):
+    """A script of sqlcmd's that asks for more than these read; it is one batch that failed."""
+
+
 class Script:
     """A script of sqlcmd's: batches with variables replaced, and what follows from its commands."""
 
@@ -111,7 +115,7 @@ class Script:
             place = self.replaced(rest.strip('"')).replace("\\", "/")
             self.read((path.parent / place).resolve())
         elif word != "on":
-            raise ValueError(f"{path}: the command :{word} is not known")
+            raise UnknownCommand(f"sqlcmd's command :{word}")
 
     def replaced(self, text):
         return re.sub(r"\$\((\w+)\)", lambda name: self.variables.get(name.group(1).lower(), name.group()), text)
@@ -256,7 +260,11 @@ def run_all(server, options):
             database = f"each{number}"
             Session(server, "master", options.seconds).run(f"create database {database}", "master")
             session = Session(server, database, options.seconds)
-        script = Script(path, dict(variables))
+        try:
+            script = Script(path, dict(variables))
+        except UnknownCommand as reason:
+            results.append((path.name, 1, [(1, "", [(0, str(reason), 1, "")])]))
+            continue
         results.append((path.name, len(script.batches), run_script(session, script, database, False)))
         assert server.is_up(), f"the server has ended at {path}"
     return results, rows_of_tables(session) if options.rows else []

@@ -759,6 +759,8 @@ engine::messages! { pub(crate) fn;
     clause_beside_change(clause: &str) = 10718, 15, 1, "The {clause} clause is not allowed when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     /// 332: OUTPUT INTO a table with foreign keys.
     output_into_foreign_key(table: &str, constraint: &str) = 332, 16, 1, "The target table '{table}' of the OUTPUT INTO clause cannot be on either side of a (primary key, foreign key) relationship. Found reference constraint '{constraint}'.";
+    /// 15097: an extended property whose value is too long.
+    extended_property_too_large() = 15097, 16, 1, "The size associated with an extended property cannot be more than 7,500 bytes.";
     /// 15217: an extended property that is not there.
     no_extended_property(name: &str, object: &str) = 15217, 16, 2, "Property cannot be updated or deleted. Property '{name}' does not exist for '{object}'.";
     /// 15233: an extended property that is there.

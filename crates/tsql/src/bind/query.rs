@@ -14,6 +14,7 @@ use super::serialized::Place;
 use super::{Binder, VisibleCte, implicit};
 use crate::ast::{
     Expression, ExpressionKind, ForClause, Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
+    TableSource,
 };
 use crate::messages;
 use crate::plan::{
@@ -56,6 +57,9 @@ impl<'a> Binder<'a> {
         }
         self.makes_table = into.is_some();
         let mut plan = self.whole_query(query, Place::Statement)?;
+        if self.makes_table && is_joined(&query.body) {
+            plan.columns.iter_mut().for_each(|column| column.identity = false);
+        }
         let identity = self.made_identity(&query.body, &mut plan)?;
         let assignments = slots.map(|slots| slots.into_iter().zip(lift_values(&mut plan)).collect());
         Ok(BoundQuery {
@@ -314,6 +318,16 @@ fn into_of(body: &QueryBody) -> Result<Option<&Name>> {
         Some((first, _)) => Ok(first.into.as_ref()),
         None => Ok(None),
     }
+}
+
+/// Whether a query joins, as it is written: its columns are then no identity columns of the table that INTO makes (sql-docs, SELECT INTO),
+/// also where the plan needs no join, as that of `LEFT JOIN t ON 0 = 1`.
+fn is_joined(body: &QueryBody) -> bool {
+    let mut joins = false;
+    for_each_select(body, &mut |select| {
+        joins |= select.from.len() > 1 || matches!(select.from.as_slice(), [TableSource::Join(_)]);
+    });
+    joins
 }
 
 /// 156 for INTO of a query inside a statement.

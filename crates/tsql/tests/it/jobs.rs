@@ -179,6 +179,15 @@ fn a_job_is_changed_by_what_is_given() {
         rows(&mut session, shown).starts_with("one 0 first"),
         "nothing has changed"
     );
+    // Management Studio's scripts name every operator, as an empty one where there is none: they were 14262.
+    run(
+        &mut session,
+        &[
+            "exec msdb.dbo.sp_update_job @job_name = N'one', @enabled = 1, @notify_email_operator_name = N'', \
+           @notify_netsend_operator_name = N'', @notify_page_operator_name = N''",
+        ],
+    );
+    assert!(rows(&mut session, shown).starts_with("one 1 first"));
 }
 
 /// Calls that are refused, with their numbers.

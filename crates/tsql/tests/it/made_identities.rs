@@ -47,6 +47,55 @@ fn select_into_makes_an_identity_column() {
     );
 }
 
+/// "The IDENTITY property isn't inherited" by the columns of a join. Knex makes the table of its OUTPUT INTO so, and the join with a condition
+/// that is never true was gone when the columns were looked at: every INSERT with OUTPUT failed with 213.
+#[test]
+fn select_into_of_a_join_inherits_no_identity() {
+    let mut session = transcript::session(&transcript::instance());
+    run(
+        &mut session,
+        &[
+            "create table t (id int identity primary key, data int)",
+            "insert t values (5)",
+        ],
+    );
+    let froms = [
+        "t left join t z on 0 = 1",
+        "t left join t z on 1 = 1",
+        "t join t z on t.id = z.id",
+        "t cross join (select 1 as one) z",
+        "t, (select 1 as one) z",
+        "t cross apply (select 1 as one) z",
+    ];
+    for from in froms {
+        run(
+            &mut session,
+            &[
+                "drop table if exists n",
+                &format!("select top (0) t.id, t.data into n from {from}"),
+            ],
+        );
+        let query = "select count(*) from sys.identity_columns where object_id = object_id('n')";
+        assert_eq!(rows(&mut session, query), "0", "{from}");
+        run(
+            &mut session,
+            &["insert t (data) output inserted.id, inserted.data into n values (7)"],
+        );
+        assert_eq!(rows(&mut session, "select data from n"), "7", "{from}");
+    }
+    for from in ["t", "t where 1 = 1", "(select * from t) t"] {
+        run(
+            &mut session,
+            &[
+                "drop table if exists n",
+                &format!("select t.id, t.data into n from {from}"),
+            ],
+        );
+        let query = "select count(*) from sys.identity_columns where object_id = object_id('n')";
+        assert_eq!(rows(&mut session, query), "1", "{from}");
+    }
+}
+
 #[test]
 fn where_it_cannot_stand() {
     let mut session = transcript::session(&transcript::instance());

@@ -9,6 +9,8 @@ use super::{Parameter, SystemProcedure, in_transaction, text};
 use crate::messages;
 use crate::views::{PropertyLevel, levels, property_owners};
 
+const VALUE_BYTES_MAX: usize = 7_500;
+
 const WORD: SqlType = SqlType::VarChar(engine::types::Length::Limited(128));
 const NAME: SqlType = SqlType::SYSNAME;
 
@@ -101,8 +103,19 @@ impl Meant<'_> {
     }
 }
 
+/// "The size of value can't be more than 7,500 bytes" (sql-docs, sp_addextendedproperty). A value that is no variant is NULL.
+fn require_small(value: &Value) -> Result<()> {
+    match value {
+        Value::Variant(variant) if variant.payload().len() > VALUE_BYTES_MAX => {
+            Err(messages::extended_property_too_large())
+        }
+        _ => Ok(()),
+    }
+}
+
 fn add(context: &SystemContext<'_>, _host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
     let meant = Meant::of(context, "sp_addextendedproperty", arguments, 2)?;
+    require_small(&arguments[1])?;
     let property = ExtendedProperty {
         object_id: 0,
         owner: meant.owner,
@@ -117,6 +130,7 @@ fn add(context: &SystemContext<'_>, _host: &mut dyn Host, arguments: &[Value]) -
 
 fn update(context: &SystemContext<'_>, _host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
     let meant = Meant::of(context, "sp_updateextendedproperty", arguments, 2)?;
+    require_small(&arguments[1])?;
     change(context, &meant, |property| {
         Some(ExtendedProperty {
             value: arguments[1].clone(),

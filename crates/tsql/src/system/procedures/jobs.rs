@@ -340,7 +340,8 @@ fn update_job(_context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Va
         "@notify_page_operator_name",
     ];
     for (parameter, place) in operators.into_iter().zip(12..) {
-        if let Some(operator) = text(arguments, place) {
+        // An empty name takes the operator away, and there is none (scripts of Management Studio name every operator so).
+        if let Some(operator) = text(arguments, place).filter(|name| !name.is_empty()) {
             return Err(does_not_exist(parameter, operator));
         }
     }
