@@ -1,6 +1,8 @@
 //! The principals that every database and every server has: there are no others.
 
-use super::{BIT, DATETIME, INT, NAME, SID, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
+use super::{
+    BIT, DATETIME, INT, NAME, SID, SMALLINT, SystemContext, SystemView, TINYINT, all, nvarchar, system_row, view,
+};
 use engine::types::{Length, SqlType, Value};
 
 /// A principal: name, id, and the code and description of its kind.
@@ -58,6 +60,11 @@ const OF_SERVER: [Principal; 10] = [
 ];
 
 impl Principal {
+    /// Whether it is `dbo`, the user that has a login.
+    fn is_database_owner(&self) -> bool {
+        self.name == "dbo"
+    }
+
     /// Whether it is a login, rather than a role that logins are members of.
     pub(crate) fn is_login(&self) -> bool {
         self.kind == LOGIN
@@ -80,14 +87,20 @@ pub(crate) fn of_server(name: &str) -> Option<&'static Principal> {
 }
 
 pub(super) const VIEWS: &[SystemView] = &[
-    view::<PrincipalRow>("sys", "server_principals", |_, _| {
-        all(OF_SERVER.iter().map(PrincipalRow))
+    view::<ServerPrincipal>("sys", "server_principals", |context, _| {
+        let created = created(context, "master");
+        let row = |own| ServerPrincipal { own, created };
+        all(OF_SERVER.iter().map(row))
     }),
-    view::<PrincipalRow>("sys", "database_principals", |_, _| {
-        all(OF_DATABASE.iter().map(PrincipalRow))
+    view::<DatabasePrincipal>("sys", "database_principals", |context, _| {
+        let created = created(context, &context.database.name());
+        let row = |own| DatabasePrincipal { own, created };
+        all(OF_DATABASE.iter().map(row))
     }),
-    view::<SqlLogin>("sys", "sql_logins", |_, _| {
-        all(OF_SERVER.iter().filter(|principal| principal.is_login()).map(SqlLogin))
+    view::<SqlLogin>("sys", "sql_logins", |context, _| {
+        let created = created(context, "master");
+        let logins = OF_SERVER.iter().filter(|principal| principal.is_login());
+        all(logins.map(|own| SqlLogin { own, created }))
     }),
     view::<Permission>("sys", "server_permissions", |_, _| {
         all(PERMISSIONS.iter().map(Permission))
@@ -102,44 +115,101 @@ pub(super) const VIEWS: &[SystemView] = &[
     }),
 ];
 
-struct PrincipalRow(&'static Principal);
+/// When a database was made, in days and ticks: all of its principals are as old as it is.
+type Created = Option<(i32, u32)>;
 
-impl PrincipalRow {
+fn created(context: &SystemContext<'_>, database: &str) -> Created {
+    let slots = context.instance.slots();
+    let slot = slots
+        .iter()
+        .find(|slot| slot.entry().name.eq_ignore_ascii_case(database));
+    slot.map(|slot| slot.entry().created)
+}
+
+fn moment(created: Created) -> Value {
+    created.map_or(Value::Null, |(days, ticks)| Value::DateTime { days, ticks })
+}
+
+impl Principal {
     /// What only logins and users have.
     fn of_user(&self, value: &'static str) -> Value {
-        match self.0.kind.0 {
+        match self.kind.0 {
             "S" => value.into(),
             _ => Value::Null,
         }
     }
+
+    /// The owner of a role: the first principal there is.
+    fn owner(&self) -> Value {
+        match self.kind.0 {
+            "S" => Value::Null,
+            _ => 1.into(),
+        }
+    }
 }
 
-system_row!(PrincipalRow {
-    "name" NAME => |row| row.0.name.into();
-    "principal_id" INT => |row| i32::from(row.0.id).into();
-    "sid" SID => |row| Value::binary(sid_of(row.0));
-    "type" SqlType::Char(1) => |row| row.0.kind.0.into();
-    "type_desc" nvarchar(60) => |row| row.0.kind.1.into();
+/// sql-docs, "sys.server_principals".
+struct ServerPrincipal {
+    own: &'static Principal,
+    created: Created,
+}
+
+system_row!(ServerPrincipal {
+    "name" NAME => |row| row.own.name.into();
+    "principal_id" INT => |row| i32::from(row.own.id).into();
+    "sid" SID => |row| Value::binary(sid_of(row.own));
+    "type" SqlType::Char(1) => |row| row.own.kind.0.into();
+    "type_desc" nvarchar(60) => |row| row.own.kind.1.into();
     "is_disabled" BIT => |_| false.into();
-    "default_database_name" NAME => |row| row.of_user("master");
-    "default_schema_name" NAME => |row| row.of_user("dbo");
-    "default_language_name" NAME => |row| row.of_user("us_english");
-    "is_fixed_role" BIT => |row| row.0.is_fixed_role.into();
+    "create_date" DATETIME => |row| moment(row.created);
+    "modify_date" DATETIME => |row| moment(row.created);
+    "default_database_name" NAME => |row| row.own.of_user("master");
+    "default_language_name" NAME => |row| row.own.of_user("us_english");
+    "credential_id" INT => |_| Value::Null;
+    "owning_principal_id" INT => |row| row.own.owner();
+    "is_fixed_role" BIT => |row| row.own.is_fixed_role.into();
 });
 
-/// A login with a password (sql-docs, "sys.sql_logins"). Dates of logins are not kept, no policy of passwords is checked, and what is kept
-/// of a password is none of SQL Server's hashes: those columns are NULL or 0.
-struct SqlLogin(&'static Principal);
+/// sql-docs, "sys.database_principals".
+struct DatabasePrincipal {
+    own: &'static Principal,
+    created: Created,
+}
+
+system_row!(DatabasePrincipal {
+    "name" NAME => |row| row.own.name.into();
+    "principal_id" INT => |row| i32::from(row.own.id).into();
+    "type" SqlType::Char(1) => |row| row.own.kind.0.into();
+    "type_desc" nvarchar(60) => |row| row.own.kind.1.into();
+    "default_schema_name" NAME => |row| row.own.of_user("dbo");
+    "create_date" DATETIME => |row| moment(row.created);
+    "modify_date" DATETIME => |row| moment(row.created);
+    "owning_principal_id" INT => |row| row.own.owner();
+    "sid" SID => |row| Value::binary(sid_of(row.own));
+    "is_fixed_role" BIT => |row| row.own.is_fixed_role.into();
+    "authentication_type" INT => |row| i32::from(row.own.is_database_owner()).into();
+    "authentication_type_desc" nvarchar(60) => |row| if row.own.is_database_owner() { "INSTANCE" } else { "NONE" }.into();
+    "default_language_name" NAME => |_| Value::Null;
+    "default_language_lcid" INT => |_| Value::Null;
+    "allow_encrypted_value_modifications" BIT => |_| false.into();
+});
+
+/// A login with a password (sql-docs, "sys.sql_logins"). No policy of passwords is checked, and what is kept of a password is none of SQL
+/// Server's hashes: those columns are NULL or 0.
+struct SqlLogin {
+    own: &'static Principal,
+    created: Created,
+}
 
 system_row!(SqlLogin {
-    "name" NAME => |row| row.0.name.into();
-    "principal_id" INT => |row| i32::from(row.0.id).into();
-    "sid" SID => |row| Value::binary(sid_of(row.0));
-    "type" SqlType::Char(1) => |row| row.0.kind.0.into();
-    "type_desc" nvarchar(60) => |row| row.0.kind.1.into();
+    "name" NAME => |row| row.own.name.into();
+    "principal_id" INT => |row| i32::from(row.own.id).into();
+    "sid" SID => |row| Value::binary(sid_of(row.own));
+    "type" SqlType::Char(1) => |row| row.own.kind.0.into();
+    "type_desc" nvarchar(60) => |row| row.own.kind.1.into();
     "is_disabled" BIT => |_| false.into();
-    "create_date" DATETIME => |_| Value::Null;
-    "modify_date" DATETIME => |_| Value::Null;
+    "create_date" DATETIME => |row| moment(row.created);
+    "modify_date" DATETIME => |row| moment(row.created);
     "default_database_name" NAME => |_| "master".into();
     "default_language_name" NAME => |_| "us_english".into();
     "credential_id" INT => |_| Value::Null;

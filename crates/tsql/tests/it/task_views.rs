@@ -184,6 +184,27 @@ fn old_views_of_processes_and_logins_have_the_columns_that_scripts_name() {
     assert_eq!(values(&mut one, logins), ["sa sa 1001 SQL_LOGIN"]);
 }
 
+/// `create_date` was no column of the principals: Glenn Berry's scripts for 2005 to 2008 R2 ask it when the server was installed.
+#[test]
+fn principals_are_as_old_as_their_database_and_roles_have_owners() {
+    let instance = instance();
+    let mut one = session(&instance);
+    let installed = "select concat(p.name, ' ', p.owning_principal_id) from sys.server_principals p \
+        join sys.databases d on d.name = 'master' and d.create_date = p.create_date and d.create_date = p.modify_date \
+        where p.principal_id in (1, 2, 3) order by p.principal_id";
+    assert_eq!(values(&mut one, installed), ["sa ", "public 1", "sysadmin 1"]);
+    let logins = "select l.name from sys.sql_logins l join sys.server_principals p on p.sid = l.sid and p.create_date = l.create_date";
+    assert_eq!(values(&mut one, logins), ["sa"]);
+    let users = "select concat(p.name, ' ', p.authentication_type, ' ', p.authentication_type_desc, ' ', p.owning_principal_id) \
+        from sys.database_principals p join sys.databases d on d.database_id = db_id() and d.create_date = p.create_date \
+        where p.name in ('dbo', 'guest', 'db_owner') order by p.principal_id";
+    let expected = ["dbo 1 INSTANCE ", "guest 0 NONE ", "db_owner 0 NONE 1"];
+    assert_eq!(values(&mut one, users), expected);
+    assert_eq!(run(&mut one, "create database later"), "");
+    assert!(!run(&mut one, "use later").contains("Msg"));
+    assert_eq!(values(&mut one, users), expected);
+}
+
 /// `EXECUTE other.sys.sp_executesql` runs its text in that database, as scripts do that visit every database. The caller goes on in its
 /// own, even where the text has failed or has gone on to a third one, and the database is in use meanwhile and not afterwards.
 #[test]
