@@ -179,7 +179,7 @@ fn a_job_is_changed_by_what_is_given() {
         rows(&mut session, shown).starts_with("one 0 first"),
         "nothing has changed"
     );
-    // Management Studio's scripts name every operator, as an empty one where there is none: they were 14262.
+    // Management Studio's scripts name every operator, mostly as an empty text: they were 14262.
     run(
         &mut session,
         &[

@@ -103,7 +103,7 @@ impl Meant<'_> {
     }
 }
 
-/// "The size of value can't be more than 7,500 bytes" (sql-docs, sp_addextendedproperty). A value that is no variant is NULL.
+/// "The size of value can't be more than 7,500 bytes" (sql-docs, sp_addextendedproperty). Any other value is NULL.
 fn require_small(value: &Value) -> Result<()> {
     match value {
         Value::Variant(variant) if variant.payload().len() > VALUE_BYTES_MAX => {
