@@ -7,6 +7,7 @@ mod bulk_files;
 mod clr;
 mod cursors;
 mod indexed_views;
+mod json;
 mod large_objects;
 mod temporal;
 
@@ -14,6 +15,7 @@ pub(crate) use bulk_files::*;
 pub(crate) use clr::*;
 pub(crate) use cursors::*;
 pub(crate) use indexed_views::*;
+pub(crate) use json::*;
 pub(crate) use large_objects::*;
 pub(crate) use temporal::*;
 

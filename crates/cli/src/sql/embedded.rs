@@ -193,6 +193,7 @@ fn kind(sql_type: SqlType) -> ColumnKind {
     match sql_type {
         Bit => ColumnKind::Bit,
         other if is_numeric(other) => ColumnKind::Number,
+        Json => ColumnKind::LargeText,
         VarChar(_) | NVarChar(_) if sql_type.is_max() => ColumnKind::LargeText,
         VarBinary(_) if sql_type.is_max() => ColumnKind::LargeBinary,
         Char(_) | NChar(_) | VarChar(_) | NVarChar(_) => ColumnKind::Text,
@@ -242,6 +243,7 @@ fn width(sql_type: SqlType) -> usize {
         UniqueIdentifier => 36,
         SqlVariant => 256,
         HierarchyId => 2 * 892 + 2,
+        Json => 256,
     }
 }
 

@@ -235,7 +235,7 @@ impl Database {
     }
 
     /// Says in the boot record that a table has collations other than the default one, or entries of indexes with values, or foreign keys that act,
-    /// or a row version, or computed columns, or a period, or indexes with filters or switched off, before the catalog does: a version that does not know them must not read it.
+    /// or a row version, json, or computed columns, or a period, or indexes with filters or switched off, before the catalog does: a version that does not know them must not read it.
     pub(crate) fn note_features(&self, table: &TableDefinition) -> Result<()> {
         let is_other = |column: &ColumnDefinition| column.collation != Collation::default();
         let has_collations = table.columns.iter().any(is_other);
@@ -245,6 +245,7 @@ impl Database {
             .columns
             .iter()
             .any(|column| column.sql_type == SqlType::RowVersion);
+        let has_json = table.columns.iter().any(|column| column.sql_type == SqlType::Json);
         let has_computed_columns = table.columns.iter().any(|column| column.computed.is_some());
         let has_filtered_indexes = table.every_index().any(|index| index.filter.is_some());
         let has_disabled_indexes = !table.disabled_indexes.is_empty() || table.disabled_clustered().is_some();
@@ -255,6 +256,7 @@ impl Database {
                 && has_carried_columns <= boot.has_carried_columns
                 && has_referential_actions <= boot.has_referential_actions
                 && has_row_versions <= boot.has_row_versions
+                && has_json <= boot.has_json
                 && has_computed_columns <= boot.has_computed_columns
                 && has_filtered_indexes <= boot.has_filtered_indexes
                 && has_disabled_indexes <= boot.has_disabled_indexes
@@ -268,6 +270,7 @@ impl Database {
             boot.has_carried_columns |= has_carried_columns;
             boot.has_referential_actions |= has_referential_actions;
             boot.has_row_versions |= has_row_versions;
+            boot.has_json |= has_json;
             boot.has_computed_columns |= has_computed_columns;
             boot.has_filtered_indexes |= has_filtered_indexes;
             boot.has_disabled_indexes |= has_disabled_indexes;
@@ -277,11 +280,19 @@ impl Database {
 
     /// The same for the columns that are noted of a view or function: their types may be another database's.
     pub(crate) fn note_columns(&self, columns: &[ColumnDefinition]) -> Result<()> {
-        let has_row_versions = columns.iter().any(|column| column.sql_type == SqlType::RowVersion);
-        if !has_row_versions || self.boot.lock().has_row_versions {
+        let has = |own: SqlType| columns.iter().any(|column| column.sql_type == own);
+        let (has_row_versions, has_json) = (has(SqlType::RowVersion), has(SqlType::Json));
+        let is_known = {
+            let boot = self.boot.lock();
+            has_row_versions <= boot.has_row_versions && has_json <= boot.has_json
+        };
+        if is_known {
             return Ok(());
         }
-        self.change_boot(|boot| boot.has_row_versions = true)
+        self.change_boot(|boot| {
+            boot.has_row_versions |= has_row_versions;
+            boot.has_json |= has_json;
+        })
     }
 
     /// Remembers when a CHECKDB began that has found nothing. What nothing is written to remembers nothing.

@@ -22,7 +22,7 @@
 //! 8388608 = changes of open transactions that were carried forward in the log, 16777216 = triggers of the database,
 //! 33554432 = copies, for which pages are kept before they are overwritten, 67108864 = log records with links, and transactions undone page by
 //! page, 134217728 = extents of large values given back, 268435456 = temporal tables,
-//! 1073741824 = indexed views
+//! 536870912 = columns of json, 1073741824 = indexed views
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION,
@@ -127,6 +127,8 @@ const FEATURE_LINKS: u32 = 67_108_864;
 const FEATURE_FREED_LARGE_EXTENTS: u32 = 134_217_728;
 /// Bit of the features: tables have the period SYSTEM_TIME or are history, which changes must keep.
 const FEATURE_TEMPORAL_TABLES: u32 = 268_435_456;
+/// Bit of the features: tables, table types, views or functions have columns of json.
+const FEATURE_JSON: u32 = 536_870_912;
 /// Bit of the features: views have rows of their own, which changes of the tables that they read must keep right.
 const FEATURE_INDEXED_VIEWS: u32 = 1_073_741_824;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
@@ -151,6 +153,7 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_LINKS
     | FEATURE_FREED_LARGE_EXTENTS
     | FEATURE_TEMPORAL_TABLES
+    | FEATURE_JSON
     | FEATURE_INDEXED_VIEWS
     | FEATURE_SYNONYMS
     | FEATURE_DISABLED_INDEXES
@@ -332,6 +335,8 @@ pub struct BootRecord {
     pub has_temporal_tables: bool,
     /// Whether views have rows of their own.
     pub has_indexed_views: bool,
+    /// A table, table type, view or function has a column of json; stays set once one had.
+    pub has_json: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
     /// The set on which differential backups are based; zero = none.
@@ -407,6 +412,7 @@ impl BootRecord {
             has_links: false,
             has_temporal_tables: false,
             has_indexed_views: false,
+            has_json: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,
@@ -449,6 +455,7 @@ impl BootRecord {
             | feature(self.has_links, FEATURE_LINKS)
             | feature(self.has_temporal_tables, FEATURE_TEMPORAL_TABLES)
             | feature(self.has_indexed_views, FEATURE_INDEXED_VIEWS)
+            | feature(self.has_json, FEATURE_JSON)
             | feature(self.is_clone, FEATURE_CLONE)
             | feature(
                 self.is_recovery_accelerated || self.has_carried_changes,
@@ -517,13 +524,12 @@ impl BootRecord {
     /// # Errors
     /// 824 when the bytes are not one; 950 and 948 for one of an older or a newer format.
     pub fn decode(bytes: &[u8], database: &str) -> Result<BootRecord> {
-        let damaged = || Error::damaged_content(&format!("the boot record of database '{database}' is not readable"));
-        let bytes = &whole(bytes, database)?.ok_or_else(damaged)?;
-        let lsn = |offset: usize| Lsn::read(bytes, offset).ok_or_else(damaged);
+        let bytes = &whole(bytes, database)?.ok_or_else(damaged(database))?;
+        let lsn = |offset: usize| Lsn::read(bytes, offset).ok_or_else(damaged(database));
         Ok(BootRecord {
             guid: part(bytes, 4),
             created: decode_time(bytes, 20),
-            recovery_model: RecoveryModel::from_number(bytes[28]).ok_or_else(damaged)?,
+            recovery_model: RecoveryModel::from_number(bytes[28]).ok_or_else(damaged(database))?,
             clean: bytes[29] & 1 != 0,
             restoring: bytes[29] & 2 != 0,
             compatibility_level: u16::from_le_bytes(part(bytes, 30)),
@@ -539,9 +545,9 @@ impl BootRecord {
             catalog_object: number_at(bytes, 102),
             restored_to: lsn(106)?,
             restore_position: lsn(158)?,
-            path: decode_path(bytes).ok_or_else(damaged)?,
+            path: decode_path(bytes).ok_or_else(damaged(database))?,
             needs_upgrade: number_at(bytes, 0) == OLDEST_FORMAT || bytes[29] & 4 != 0,
-            ids: decode_ids(bytes).ok_or_else(damaged)?,
+            ids: decode_ids(bytes).ok_or_else(damaged(database))?,
             server_version: u16::from_le_bytes(part(bytes, AT_SERVER_VERSION)),
             log_policy: u16::from_le_bytes(part(bytes, AT_LOG_POLICY)),
             has_collations: number_at(bytes, AT_FEATURES) & FEATURE_COLLATIONS != 0,
@@ -579,6 +585,7 @@ impl BootRecord {
             has_links: number_at(bytes, AT_FEATURES) & FEATURE_LINKS != 0,
             has_temporal_tables: number_at(bytes, AT_FEATURES) & FEATURE_TEMPORAL_TABLES != 0,
             has_indexed_views: number_at(bytes, AT_FEATURES) & FEATURE_INDEXED_VIEWS != 0,
+            has_json: number_at(bytes, AT_FEATURES) & FEATURE_JSON != 0,
             collation: bytes[AT_COLLATION],
             change_base: part(bytes, AT_CHANGE_BASE),
             change_generation: u64::from_le_bytes(part(bytes, AT_CHANGE_GENERATION)),
@@ -586,6 +593,11 @@ impl BootRecord {
             nothing_but_base: bytes[29] & 16 != 0,
         })
     }
+}
+
+/// 824 for the record of a database.
+fn damaged(database: &str) -> impl Fn() -> Error + Copy {
+    move || Error::damaged_content(&format!("the boot record of database '{database}' is not readable"))
 }
 
 fn decode_ids(bytes: &[u8; BOOT_BYTES]) -> Option<IdCounters> {
@@ -756,6 +768,7 @@ mod tests {
             has_links: true,
             has_temporal_tables: true,
             has_indexed_views: true,
+            has_json: true,
             collation: 7,
             change_base: *b"base of changes.",
             change_generation: 15,
@@ -827,6 +840,7 @@ mod tests {
             has_links: false,
             has_temporal_tables: false,
             has_indexed_views: false,
+            has_json: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,

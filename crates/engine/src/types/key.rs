@@ -81,7 +81,8 @@ pub fn is_read_back(sql_type: SqlType) -> bool {
         | SqlType::VarChar(_)
         | SqlType::NChar(_)
         | SqlType::NVarChar(_)
-        | SqlType::SqlVariant => false,
+        | SqlType::SqlVariant
+        | SqlType::Json => false,
     }
 }
 

@@ -70,6 +70,9 @@ pub(super) fn pages_in_place(bytes: u64) -> usize {
 
 /// Whether the values of a type have no limit but that of all strings: those of `max` types and of large objects.
 pub fn is_unlimited(sql_type: SqlType) -> bool {
+    if sql_type == SqlType::Json {
+        return true;
+    }
     let (SqlType::VarChar(length) | SqlType::NVarChar(length) | SqlType::VarBinary(length)) = sql_type else {
         return false;
     };
@@ -81,6 +84,11 @@ pub fn is_unlimited(sql_type: SqlType) -> bool {
 pub fn may_move(sql_type: SqlType) -> bool {
     matches!(
         sql_type,
-        SqlType::VarChar(_) | SqlType::NVarChar(_) | SqlType::VarBinary(_) | SqlType::SqlVariant | SqlType::HierarchyId
+        SqlType::VarChar(_)
+            | SqlType::NVarChar(_)
+            | SqlType::VarBinary(_)
+            | SqlType::SqlVariant
+            | SqlType::HierarchyId
+            | SqlType::Json
     )
 }

@@ -674,7 +674,7 @@ impl Encoding {
     pub(super) fn of(sql_type: SqlType, collation: Collation) -> Encoding {
         if sql_type.is_unicode() {
             Encoding::Utf16
-        } else if collation.is_utf8() {
+        } else if collation.is_utf8() || sql_type == SqlType::Json {
             Encoding::Utf8
         } else {
             Encoding::Cp1252
@@ -861,6 +861,7 @@ pub(super) fn decode(bytes: &[u8], sql_type: SqlType, collation: Collation) -> R
         SqlType::Binary(_) | SqlType::VarBinary(_) | SqlType::RowVersion | SqlType::HierarchyId => {
             Value::Binary(bytes.into())
         }
+        SqlType::Json => Value::from(String::from_utf8_lossy(bytes).into_owned()),
         SqlType::UniqueIdentifier => Value::UniqueIdentifier(array(bytes)?),
         SqlType::SqlVariant => Value::Variant(Arc::new(Variant::from_bytes(bytes)?)),
     })

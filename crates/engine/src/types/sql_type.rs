@@ -7,6 +7,9 @@ use super::VARIANT_BYTES_MAX;
 /// `system_type_id` of the types of the common language runtime (sql-docs, "sys.types").
 const CLR_TYPE_ID: u8 = 240;
 
+/// `system_type_id` and `user_type_id` of `json` (wiki of go-mssqldb#269 and sys.types of SQL Server 2025).
+const JSON_TYPE_ID: u8 = 244;
+
 /// Bytes of the longest `hierarchyid` (sql-docs, "hierarchyid data type method reference").
 pub const HIERARCHY_BYTES_MAX: i16 = 892;
 
@@ -97,6 +100,8 @@ pub enum SqlType {
     SqlVariant,
     /// `hierarchyid`: the path to a node of a tree as bytes, at most 892, whose order is that of a walk into the depth
     HierarchyId,
+    /// `json`: an object or array, kept as its text in UTF-8 without spaces. Values are neither compared nor sorted.
+    Json,
 }
 
 impl SqlType {
@@ -135,6 +140,7 @@ impl SqlType {
             SqlType::UniqueIdentifier => "uniqueidentifier",
             SqlType::SqlVariant => "sql_variant",
             SqlType::HierarchyId => "hierarchyid",
+            SqlType::Json => "json",
         }
     }
 
@@ -170,17 +176,24 @@ impl SqlType {
             SqlType::NVarChar(_) => 231,
             SqlType::NChar(_) => 239,
             SqlType::HierarchyId => CLR_TYPE_ID,
+            SqlType::Json => JSON_TYPE_ID,
         }
     }
 
-    /// Whether values may be longer than a row: `varchar(max)`, `nvarchar(max)`, `varbinary(max)` and the older names of these.
+    /// Whether values may be longer than a row: `varchar(max)`, `nvarchar(max)`, `varbinary(max)`, the older names of these, and `json`.
     pub fn is_max(self) -> bool {
         matches!(
             self,
             SqlType::VarChar(Length::Max | Length::LargeObject)
                 | SqlType::NVarChar(Length::Max | Length::LargeObject)
                 | SqlType::VarBinary(Length::Max | Length::LargeObject)
+                | SqlType::Json
         )
+    }
+
+    /// Whether no operator compares or sorts values: `text`, `ntext`, `image` and `json`.
+    pub fn is_incomparable(self) -> bool {
+        self.is_large_object() || self == SqlType::Json
     }
 
     /// Whether it is `text`, `ntext` or `image`, whose values no operator compares, sorts or adds.
@@ -229,6 +242,7 @@ impl SqlType {
             189 => SqlType::RowVersion,
             231 => SqlType::NVarChar(length(2)?),
             239 => SqlType::NChar(limited(2)?),
+            JSON_TYPE_ID => SqlType::Json,
             CLR_TYPE_ID if max_length == HIERARCHY_BYTES_MAX => SqlType::HierarchyId,
             _ => return None,
         })
@@ -317,7 +331,8 @@ impl SqlType {
             | SqlType::NVarChar(_)
             | SqlType::VarBinary(_)
             | SqlType::SqlVariant
-            | SqlType::HierarchyId => return None,
+            | SqlType::HierarchyId
+            | SqlType::Json => return None,
         })
     }
 
@@ -421,6 +436,7 @@ mod tests {
             SqlType::Money,
             SqlType::UniqueIdentifier,
             SqlType::HierarchyId,
+            SqlType::Json,
         ];
         for sql_type in types {
             let found = SqlType::from_catalog(

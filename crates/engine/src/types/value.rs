@@ -135,7 +135,7 @@ impl Value {
             Value::SmallDateTime { .. } => sql_type == SqlType::SmallDateTime,
             Value::DateTime2 { .. } => matches!(sql_type, SqlType::DateTime2 { .. }),
             Value::DateTimeOffset { .. } => matches!(sql_type, SqlType::DateTimeOffset { .. }),
-            Value::Text(_) => sql_type.is_character(),
+            Value::Text(_) => sql_type.is_character() || sql_type == SqlType::Json,
             Value::Binary(_) => sql_type.is_binary() || sql_type == SqlType::HierarchyId,
             Value::UniqueIdentifier(_) => sql_type == SqlType::UniqueIdentifier,
             Value::Variant(_) => sql_type == SqlType::SqlVariant,

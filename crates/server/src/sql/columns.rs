@@ -24,10 +24,12 @@ impl Announced {
             let wire = |column: &ResultColumn| Column {
                 nullable: column.nullable,
                 identity: column.identity,
-                collation: column
-                    .sql_type
-                    .is_character()
-                    .then(|| Collation(column.label.collation().wire_bytes())),
+                collation: match column.sql_type {
+                    SqlType::Json => Some(Collation(engine::types::Collation::Utf8Bin2.wire_bytes())),
+                    own => own
+                        .is_character()
+                        .then(|| Collation(column.label.collation().wire_bytes())),
+                },
                 user_type: match column.sql_type {
                     SqlType::RowVersion => USER_TYPE_TIMESTAMP,
                     _ => 0,

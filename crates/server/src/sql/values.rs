@@ -56,6 +56,8 @@ pub fn column_type(sql_type: SqlType) -> ColumnType {
         SqlType::UniqueIdentifier => ColumnType::UniqueIdentifier,
         SqlType::SqlVariant => ColumnType::SqlVariant,
         SqlType::HierarchyId => ColumnType::HierarchyId,
+        // With a collation of UTF-8 (sql-docs, "JSON data type", limitations).
+        SqlType::Json => ColumnType::VarCharMax,
     }
 }
 

@@ -257,7 +257,7 @@ impl Parser<'_> {
     /// `('change')` behind `modify`, whose name is case-sensitive.
     ///
     /// # Errors
-    /// 8113 for the other methods of xml, 40517 for methods of other types.
+    /// 8113 for the other methods of xml, 40517 for methods of other types: `modify('path', value)` is that of json.
     pub(super) fn mutator_argument(&mut self, line: u32, method: &Identifier) -> Parsed<Expression> {
         let what = method.text.as_str();
         if ["value", "query", "exist", "nodes"].contains(&what) {
@@ -274,6 +274,9 @@ impl Parser<'_> {
         }
         self.expect(b'(')?;
         let value = self.expression()?;
+        if self.at(b',') {
+            return Err(ParseError::not_supported(line, "method modify of json"));
+        }
         self.expect(b')')?;
         Ok(value)
     }

@@ -208,6 +208,16 @@ fn typed_argument(
     if own.is_large_object() {
         return Err(invalid());
     }
+    let takes_json = matches!(
+        function,
+        AggregateFunction::CountRows
+            | AggregateFunction::Count
+            | AggregateFunction::JsonArray
+            | AggregateFunction::JsonObject
+    );
+    if own == SqlType::Json && !takes_json {
+        return Err(invalid());
+    }
     match function {
         AggregateFunction::CountRows | AggregateFunction::Count => Ok((argument, count_type)),
         AggregateFunction::Minimum | AggregateFunction::Maximum if own == SqlType::Bit => Err(invalid()),

@@ -113,7 +113,7 @@ impl<'a> Binder<'a> {
         }
         if let Some(item) = list
             .iter()
-            .find(|item| operand.sql_type.is_large_object() || item.sql_type.is_large_object())
+            .find(|item| operand.sql_type.is_incomparable() || item.sql_type.is_incomparable())
         {
             comparison_type(operand.sql_type, item.sql_type, "equal to")?;
         }
@@ -168,7 +168,10 @@ impl<'a> Binder<'a> {
         self.deduce_like(like)?;
         let (operand, pattern) = (self.expression(&like.operand)?, self.expression(&like.pattern)?);
         for (position, side) in [&operand, &pattern].into_iter().enumerate() {
-            if matches!(side.sql_type, SqlType::SqlVariant | SqlType::HierarchyId) {
+            if matches!(
+                side.sql_type,
+                SqlType::SqlVariant | SqlType::HierarchyId | SqlType::Json
+            ) {
                 return Err(messages::invalid_argument_type(
                     side.sql_type.name(),
                     position + 1,

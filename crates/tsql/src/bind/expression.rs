@@ -160,7 +160,7 @@ impl<'a> Binder<'a> {
             return Err(messages::identity_function_without_into());
         }
         self.identity_columns += 1;
-        let sql_type = resolve(&identity.data_type, TypePlace::Declaration, 1)?;
+        let sql_type = resolve(&identity.data_type, TypePlace::Declaration, 1, self.session.version())?;
         Ok(Expr::constant(Value::Null, sql_type))
     }
 
@@ -175,7 +175,7 @@ impl<'a> Binder<'a> {
     /// What is converted, and the type to convert it to. A mistake in the syntax of the type is reported first (severity 15); an unknown
     /// type (243) only if the operand is right.
     fn operand_of(&mut self, operand: &'a Expression, data_type: &ast::DataType) -> Result<(Expr, SqlType)> {
-        let target = match resolve(data_type, TypePlace::Conversion, 1) {
+        let target = match resolve(data_type, TypePlace::Conversion, 1, self.session.version()) {
             Err(error) if error.severity == 15 => return Err(error),
             target => target,
         };
@@ -206,7 +206,7 @@ impl<'a> Binder<'a> {
         let text = SqlType::NVarChar(Length::Limited(4000));
         self.deduce(&parse.operand, Asked::Assigned(text))?;
         let operand = implicit(self.expression(&parse.operand)?, text)?;
-        let target = resolve(&parse.data_type, TypePlace::Conversion, 1)?;
+        let target = resolve(&parse.data_type, TypePlace::Conversion, 1, self.session.version())?;
         conversion(operand, target, None, parse.or_null)
     }
 

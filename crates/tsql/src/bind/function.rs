@@ -111,7 +111,7 @@ impl<'a> Binder<'a> {
             laid_out.push(super::implicit(name, SqlType::NVarChar(Length::Limited(4_000)))?);
             laid_out.extend([flag(is_json(&value)), value]);
         }
-        Ok(json("json_object", functions::json_object, laid_out))
+        Ok(of_json(json("json_object", functions::json_object, laid_out)))
     }
 
     /// `JSON_ARRAY`, likewise.
@@ -121,7 +121,7 @@ impl<'a> Binder<'a> {
         for value in bound {
             laid_out.extend([flag(is_json(&value)), value]);
         }
-        Ok(json("json_array", functions::json_array, laid_out))
+        Ok(of_json(json("json_array", functions::json_array, laid_out)))
     }
 
     /// `JSON_MODIFY`, whose new value may be JSON.
@@ -256,6 +256,18 @@ pub(super) fn json_answer(function: AggregateFunction, value: Expr) -> Expr {
 /// Whether a value is JSON, and the value.
 fn json_value(value: Expr) -> [Expr; 2] {
     [flag(is_json(&value)), value]
+}
+
+/// What JSON_OBJECT and JSON_ARRAY answer is of type json if one of their values is.
+fn of_json(call: Expr) -> Expr {
+    let has_json = match &call.kind {
+        ExprKind::Function { arguments, .. } => arguments.iter().any(|argument| argument.sql_type == SqlType::Json),
+        _ => false,
+    };
+    match has_json {
+        true => call.converted(SqlType::Json),
+        false => call,
+    }
 }
 
 fn flag(is_set: bool) -> Expr {

@@ -369,7 +369,7 @@ impl Judged<'_> {
         let own = || items.iter().zip(self.columns);
         if items
             .iter()
-            .any(|item| item.sql_type.is_large_object() || self.is_xml(item))
+            .any(|item| item.sql_type.is_incomparable() || self.is_xml(item))
         {
             return Err(messages::view_with_large_columns(view));
         }

@@ -38,7 +38,12 @@ impl<'a> Binder<'a> {
         let mut wanted = Vec::new();
         let mut types = Vec::new();
         for (index, column) in open.schema.iter().enumerate() {
-            types.push(resolve(&column.data_type, TypePlace::Declaration, index + 1)?);
+            types.push(resolve(
+                &column.data_type,
+                TypePlace::Declaration,
+                index + 1,
+                self.session.version(),
+            )?);
             wanted.push(XmlColumn {
                 name: column.name.text.clone(),
                 pattern: column.path.clone(),

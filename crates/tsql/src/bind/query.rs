@@ -409,7 +409,7 @@ fn meeting_label(list: &[BoundRows], index: usize, operator: &'static str) -> Re
 /// 5335 for a column that cannot be compared with another.
 fn check_comparable(sides: &[BoundRows]) -> Result<()> {
     let mut columns = sides.iter().flat_map(|rows| rows.columns.iter());
-    match columns.find(|column| column.sql_type.is_large_object()) {
+    match columns.find(|column| column.sql_type.is_incomparable()) {
         Some(column) => Err(messages::set_operand_not_comparable(column.sql_type.name())),
         None => Ok(()),
     }

@@ -340,10 +340,13 @@ impl<'a> Binder<'a> {
 }
 
 /// # Errors
-/// 306 for a type whose values have no order.
+/// 306, 13636 for a type whose values have no order.
 pub(super) fn check_sortable(sql_type: SqlType) -> Result<()> {
     if sql_type.is_large_object() {
         return Err(messages::not_comparable());
+    }
+    if sql_type == SqlType::Json {
+        return Err(messages::json_not_sortable());
     }
     Ok(())
 }
@@ -528,7 +531,7 @@ fn project(
         expressions,
     });
     if distinct {
-        if let Some(column) = columns.iter().find(|column| column.sql_type.is_large_object()) {
+        if let Some(column) = columns.iter().find(|column| column.sql_type.is_incomparable()) {
             return Err(messages::not_comparable_as_distinct(column.sql_type.name()));
         }
         node = Node::Distinct(DistinctNode {

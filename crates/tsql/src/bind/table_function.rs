@@ -90,7 +90,12 @@ impl<'a> Binder<'a> {
         let mut wanted = Vec::with_capacity(schema.len());
         let mut types = Vec::with_capacity(schema.len());
         for (index, column) in schema.iter().enumerate() {
-            let sql_type = resolve(&column.data_type, TypePlace::Declaration, index + 1)?;
+            let sql_type = resolve(
+                &column.data_type,
+                TypePlace::Declaration,
+                index + 1,
+                self.session.version(),
+            )?;
             let kind = match column.is_json {
                 true if sql_type == SqlType::NVarChar(Length::Max) => JsonValueKind::Fragment,
                 true => return Err(messages::as_json_type()),

@@ -105,7 +105,7 @@ impl<'a> Binder<'a> {
                 }
                 let written = constant(&call.arguments[1], 2, method)?;
                 let data_type = crate::parser::parse_data_type(&written).map_err(messages::syntax)?;
-                let target = resolve(&data_type, TypePlace::Declaration, 1)?;
+                let target = resolve(&data_type, TypePlace::Declaration, 1, self.session.version())?;
                 let value = match target {
                     SqlType::Binary(_) | SqlType::VarBinary(_) => {
                         function("value", functions::xml_value_bytes, SqlType::VarBinary(Length::Max))

@@ -234,6 +234,8 @@ fn native_field(sql_type: SqlType, nullable: bool, text: Host) -> Result<Field> 
         SqlType::VarBinary(length) => of_length(Host::Binary, length),
         SqlType::RowVersion => (Host::Binary, 1),
         SqlType::HierarchyId => (Host::Binary, 8),
+        // "bcp's native format contains the json document as varchar or nvarchar" (sql-docs, "JSON data type").
+        SqlType::Json => of_length(Host::NChar, Length::Max),
         SqlType::SqlVariant => return Err(messages::not_supported("sql_variant in files of native format")),
         SqlType::Decimal { .. } | SqlType::UniqueIdentifier => (Host::Native(sql_type), 1),
         SqlType::Bit

@@ -45,7 +45,8 @@ pub(super) fn fixed_bytes(sql_type: SqlType) -> Option<u64> {
         | SqlType::VarBinary(_)
         | SqlType::RowVersion
         | SqlType::SqlVariant
-        | SqlType::HierarchyId => None,
+        | SqlType::HierarchyId
+        | SqlType::Json => None,
     }
 }
 
@@ -114,7 +115,8 @@ pub(super) fn value(bytes: &[u8], sql_type: SqlType) -> Option<Value> {
         | SqlType::VarBinary(_)
         | SqlType::RowVersion
         | SqlType::SqlVariant
-        | SqlType::HierarchyId => return None,
+        | SqlType::HierarchyId
+        | SqlType::Json => return None,
     })
 }
 

@@ -256,11 +256,25 @@ impl Signature {
 /// The functions that take `text`, `ntext` and `image`, each by its own page of sql-docs; all others answer 8116.
 const TAKES_LARGE_OBJECTS: [&str; 4] = ["charindex", "datalength", "patindex", "substring"];
 
+/// The functions that take json, with the number of the argument; all others answer 8116.
+const TAKES_JSON: [(&str, usize); 8] = [
+    ("json_value", 1),
+    ("json_query", 1),
+    ("isjson", 1),
+    ("json_path_exists", 1),
+    ("json_contains", 1),
+    ("json_contains", 2),
+    ("json_modify", 1),
+    ("json_modify", 3),
+];
+
 fn convert_argument(argument: Expr, parameter: Parameter, position: usize, function: &str) -> Result<Expr> {
     let own = argument.sql_type;
     let invalid = || messages::invalid_argument_type(own.name(), position, function);
     let target = match parameter {
         _ if own.is_large_object() && !TAKES_LARGE_OBJECTS.contains(&function) => return Err(invalid()),
+        _ if own == SqlType::Json && !TAKES_JSON.contains(&(function, position)) => return Err(invalid()),
+        _ if own == SqlType::Json => own,
         Parameter::Any => own,
         Parameter::Text if own.is_character() => own,
         Parameter::Text if own.is_binary() => SqlType::VarChar(crate::scalar::data_type::byte_length(own)),

@@ -9,6 +9,7 @@ use engine::catalog::ObjectDefinition;
 use engine::database::Database;
 use engine::error::Result;
 use engine::types::{Length, SqlType};
+use vlf::ServerVersion;
 
 use super::variables::{TableTypeId, TableVariableShape};
 use crate::ast::{DataType, TypeArgument};
@@ -29,19 +30,24 @@ pub(crate) enum Declared {
 #[derive(Clone, Copy)]
 pub(crate) struct UserTypes<'d> {
     place: Option<(&'d Database, u16)>,
+    version: ServerVersion,
 }
 
 impl<'d> UserTypes<'d> {
-    /// Those of a database.
-    pub(crate) fn of(database: &'d Database, session: u16) -> UserTypes<'d> {
+    /// Those of a database, and the system's types of a version of SQL Server.
+    pub(crate) fn of(database: &'d Database, session: u16, version: ServerVersion) -> UserTypes<'d> {
         UserTypes {
             place: Some((database, session)),
+            version,
         }
     }
 
-    /// The system's types alone.
+    /// The system's types alone, those of every version.
     pub(crate) fn none() -> UserTypes<'static> {
-        UserTypes { place: None }
+        UserTypes {
+            place: None,
+            version: ServerVersion::V2025,
+        }
     }
 
     /// What a written type means, with the id of the catalog's object if it is not a system type; `ordinal` is the number of the
@@ -66,7 +72,7 @@ impl<'d> UserTypes<'d> {
                 None => Err(messages::no_collection(&name.to_string())),
             };
         }
-        let unknown = match resolve(data_type, TypePlace::Declaration, ordinal) {
+        let unknown = match resolve(data_type, TypePlace::Declaration, ordinal, self.version) {
             Ok(sql_type) => return Ok((Declared::Scalar(sql_type), None)),
             Err(error) if error.number == UNKNOWN_TYPE && data_type.arguments.is_empty() => error,
             Err(error) => return Err(error),

@@ -85,7 +85,7 @@ impl Prepared {
             return Ok(kept);
         }
         let database = session.database();
-        let types = UserTypes::of(&database, session.id);
+        let types = UserTypes::of(&database, session.id, session.version());
         if text.len() > TEXT_BYTES_MAX {
             return Callable::text(text, declarations, quoted_identifier, types, None).map(Rc::new);
         }

@@ -63,7 +63,8 @@ pub fn operation(operator: BinaryOperator, left: SqlType, right: SqlType) -> Res
         (SqlType::SqlVariant, _) | (_, SqlType::SqlVariant) => {
             return Err(messages::incompatible_operands(left.name(), right.name(), name));
         }
-        _ if left.is_large_object() || right.is_large_object() => {
+        (SqlType::Json, SqlType::Json) => return Err(messages::invalid_operand_type(left.name(), name)),
+        _ if left.is_incomparable() || right.is_incomparable() => {
             return Err(messages::incompatible_operands(left.name(), right.name(), name));
         }
         _ => {}
@@ -583,7 +584,10 @@ pub fn bit_not(value: &Value) -> Result<Value> {
 /// # Errors
 /// 206, 402 for types that do not compare.
 pub fn comparison_type(left: SqlType, right: SqlType, operator: &str) -> Result<SqlType> {
-    if left.is_large_object() || right.is_large_object() {
+    if (left, right) == (SqlType::Json, SqlType::Json) {
+        return Err(messages::json_not_comparable());
+    }
+    if left.is_incomparable() || right.is_incomparable() {
         return Err(messages::incompatible_operands(left.name(), right.name(), operator));
     }
     let target = common_type(left, right);

@@ -45,7 +45,9 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
         };
     }
     match to {
-        SqlType::HierarchyId if from == to => Ok(value.clone()),
+        SqlType::HierarchyId | SqlType::Json if from == to => Ok(value.clone()),
+        SqlType::Json => super::json_type::json_of(value.as_str().unwrap_or_default()),
+        _ if from == SqlType::Json => super::json_type::json_text(value, to),
         SqlType::HierarchyId => to_hierarchy(value),
         _ if from == SqlType::HierarchyId && to.is_character() => {
             let path = Hierarchy::of(value)?.unwrap_or_default();

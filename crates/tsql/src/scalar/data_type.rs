@@ -2,6 +2,7 @@
 
 use engine::error::Result;
 use engine::types::{Length, SqlType};
+use vlf::ServerVersion;
 
 use crate::ast::{DataType, TypeArgument};
 use crate::messages;
@@ -18,14 +19,14 @@ pub enum TypePlace {
 /// The length that no type exceeds: one beyond it is 131, one beyond its own type's limit 2717.
 const LENGTH_MAX: u32 = 8_000;
 
-/// The type that a written type names. `ordinal` is the number of the column or variable, for the error.
+/// The type that a written type names in a version. `ordinal` is the number of the column or variable, for the error.
 ///
 /// # Errors
 /// 2715 for an unknown name (243 of CAST and CONVERT), 131, 1001, 2716, 2717, 2750, 2751 for arguments it does not take.
-pub fn resolve(data_type: &DataType, place: TypePlace, ordinal: usize) -> Result<SqlType> {
+pub fn resolve(data_type: &DataType, place: TypePlace, ordinal: usize, version: ServerVersion) -> Result<SqlType> {
     let name = data_type.name.object().to_ascii_lowercase();
     let arguments = data_type.arguments.as_slice();
-    if let Some(plain) = plain_type(&name) {
+    if let Some(plain) = plain_type(&name).filter(|plain| is_known(*plain, version)) {
         return match arguments {
             [] => Ok(plain),
             // Who knows the database finds the collection.
@@ -66,6 +67,11 @@ pub fn resolve(data_type: &DataType, place: TypePlace, ordinal: usize) -> Result
     }
 }
 
+/// Whether a version of SQL Server has the type: `json` came with 2025 (sql-docs, "JSON data type").
+pub fn is_known(sql_type: SqlType, version: ServerVersion) -> bool {
+    sql_type != SqlType::Json || version >= ServerVersion::V2025
+}
+
 /// Types without arguments.
 fn plain_type(name: &str) -> Option<SqlType> {
     Some(match name {
@@ -89,6 +95,7 @@ fn plain_type(name: &str) -> Option<SqlType> {
         "timestamp" | "rowversion" => SqlType::RowVersion,
         "sql_variant" => SqlType::SqlVariant,
         "hierarchyid" => SqlType::HierarchyId,
+        "json" => SqlType::Json,
         _ => return None,
     })
 }
@@ -145,6 +152,7 @@ fn fraction(arguments: &[TypeArgument], ordinal: usize) -> Result<u8> {
 /// Rank in SQL Server's data type precedence (SQL Server docs); the higher type wins.
 pub fn precedence(sql_type: SqlType) -> u8 {
     match sql_type {
+        SqlType::Json => 28,
         SqlType::HierarchyId => 27,
         SqlType::SqlVariant => 26,
         SqlType::DateTimeOffset { .. } => 25,
@@ -287,6 +295,7 @@ pub fn text_units(sql_type: SqlType) -> Length {
         SqlType::Decimal { .. } => Length::Limited(41),
         // What ToString gives (sql-docs, "ToString (Database Engine)").
         SqlType::HierarchyId => Length::Limited(4_000),
+        SqlType::Json => Length::Max,
         _ => Length::Limited(53),
     }
 }
@@ -322,6 +331,16 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
     };
     let allowed = match (from, to) {
         _ if from == to => true,
+        // Strings come in by themselves, and it goes out to these when it is asked to (sql-docs, "JSON data type").
+        (SqlType::Json, _) | (_, SqlType::Json) => {
+            let other = if from == SqlType::Json { to } else { from };
+            let is_string = other.is_character() && !other.is_large_object();
+            match (is_string, explicit) {
+                (true, _) => explicit || to == SqlType::Json,
+                (false, true) => false,
+                (false, false) => return Err(clash()),
+            }
+        }
         _ if from.is_large_object() || to.is_large_object() => match (converts_large_object(from, to), explicit) {
             (true, _) => true,
             (false, true) => false,

@@ -42,7 +42,7 @@ pub fn push_value(output: &mut String, value: &Value, sql_type: SqlType, is_json
         Value::Bit(bit) => output.push_str(if *bit { "true" } else { "false" }),
         Value::Text(text) => {
             engine::cancel::spend_bytes(text.len())?;
-            match is_json {
+            match is_json || sql_type == SqlType::Json {
                 true => output.push_str(text),
                 false => push_string(output, text),
             }

@@ -10,6 +10,7 @@ pub mod convert;
 pub mod data_type;
 pub mod hierarchy;
 pub mod json;
+pub mod json_type;
 mod label;
 pub mod language;
 pub mod like;

@@ -349,7 +349,9 @@ impl SessionState {
             .qualified_name()
             .is_some_and(|(_, name)| name.starts_with('#'));
         let place = if is_temporary { &*current } else { database };
-        self.lookup.modules.module(object, UserTypes::of(place, self.id))
+        self.lookup
+            .modules
+            .module(object, UserTypes::of(place, self.id, self.version()))
     }
 
     /// Works in a database: names without one are looked up there.

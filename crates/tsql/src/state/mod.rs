@@ -271,6 +271,11 @@ impl SessionState {
         self.description.as_ref().map(|description| description.waits().clone())
     }
 
+    /// The version of SQL Server whose features there are.
+    pub fn version(&self) -> vlf::ServerVersion {
+        self.instance.options.version
+    }
+
     /// The session's SET options.
     pub fn options(&self) -> Ref<'_, SetOptions> {
         self.options.borrow()

@@ -46,7 +46,7 @@ impl Executor<'_> {
     /// INSERT BULK: what is wrong with the table or its columns is said before a row is sent.
     pub(super) fn insert_bulk(&mut self, bulk: &InsertBulk) -> Result<()> {
         let (database, object, definition) = self.find_bulk_table(&bulk.table, "INSERT BULK")?;
-        let types = UserTypes::of(&database, self.session.id);
+        let types = UserTypes::of(&database, self.session.id, self.session.version());
         let mut columns = Vec::with_capacity(bulk.columns.len());
         for (place, column) in bulk.columns.iter().enumerate() {
             let Some(data_type) = &column.data_type else {

@@ -102,7 +102,7 @@ impl Executor<'_> {
         database: &Database,
         line: &Cell<u32>,
     ) -> Result<()> {
-        let types = UserTypes::of(database, self.session.id);
+        let types = UserTypes::of(database, self.session.id, self.session.version());
         let mut scope = VariableScope::default();
         scope.collect(&trigger.body, types).map_err(|(_, error)| error)?;
         let check = BodyCheck {

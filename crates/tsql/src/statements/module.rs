@@ -136,7 +136,7 @@ impl Executor<'_> {
     fn columns_of_function(&self, function: &CreateFunction, line: &Cell<u32>) -> Result<Vec<ColumnDefinition>> {
         check_parameters("CREATE FUNCTION", function.parameters.len())?;
         let database = self.session.database();
-        let types = UserTypes::of(&database, self.session.id);
+        let types = UserTypes::of(&database, self.session.id, self.session.version());
         let (mut scope, _) = declared(function.parameters.clone(), types)?;
         if let FunctionBody::InlineTable(query) = &function.body {
             return self.columns_of_query(&ModuleQuery::of_function(function, query), &scope, line);
@@ -231,7 +231,7 @@ impl Executor<'_> {
     fn check_procedure(&self, procedure: &CreateProcedure, line: &Cell<u32>) -> Result<()> {
         check_parameters("CREATE PROCEDURE", procedure.parameters.len())?;
         let database = self.session.database();
-        let types = UserTypes::of(&database, self.session.id);
+        let types = UserTypes::of(&database, self.session.id, self.session.version());
         let (mut scope, _) = declared(procedure.parameters.clone(), types)?;
         scope.collect(&procedure.body, types).map_err(|(_, error)| error)?;
         self.check_read_only(&procedure.body, &scope)?;

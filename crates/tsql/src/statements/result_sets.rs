@@ -191,7 +191,7 @@ impl Executor<'_> {
 
     fn described_column(&self, column: &ResultSetColumn, place: usize) -> Result<ResultColumn> {
         let database = self.session.database();
-        let types = UserTypes::of(&database, self.session.id);
+        let types = UserTypes::of(&database, self.session.id, self.session.version());
         let (declared, _) = types.declared(&column.data_type, place)?;
         let Declared::Scalar(sql_type) = declared else {
             return Err(messages::unknown_type(place, &column.data_type.name.to_string()));
@@ -214,7 +214,7 @@ impl Executor<'_> {
     /// The columns of a table type.
     fn columns_of_type(&self, name: &Name) -> Result<Vec<ResultColumn>> {
         let database = self.session.database();
-        let types = UserTypes::of(&database, self.session.id);
+        let types = UserTypes::of(&database, self.session.id, self.session.version());
         let written = DataType {
             name: name.clone(),
             arguments: Vec::new(),

@@ -51,7 +51,11 @@ impl Executor<'_> {
             return Err(messages::object_exists(name.object()));
         }
         let sql_type = match &written.data_type {
-            Some(data_type) => UserTypes::of(&database, self.session.id).scalar(data_type, 1)?.0,
+            Some(data_type) => {
+                UserTypes::of(&database, self.session.id, self.session.version())
+                    .scalar(data_type, 1)?
+                    .0
+            }
             None => SqlType::BigInt,
         };
         let created = self.session.now_ticks();

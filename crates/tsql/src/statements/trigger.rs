@@ -177,7 +177,7 @@ impl Executor<'_> {
         object_id: u32,
         line: &Cell<u32>,
     ) -> Result<()> {
-        let types = UserTypes::of(database, self.session.id);
+        let types = UserTypes::of(database, self.session.id, self.session.version());
         let mut scope = VariableScope::default();
         scope.declare_trigger_tables()?;
         scope.collect(&trigger.body, types).map_err(|(_, error)| error)?;

@@ -58,7 +58,7 @@ impl SessionState {
                 other_id: Some(declared_with(&self.database(), name, self.id)?),
             });
         }
-        let unknown = match resolve(data_type, TypePlace::Declaration, ordinal) {
+        let unknown = match resolve(data_type, TypePlace::Declaration, ordinal, self.version()) {
             Ok(sql_type) => {
                 let name = data_type.name.object();
                 let own_id = [("numeric", NUMERIC_TYPE_ID), ("xml", XML_TYPE_ID)];
@@ -94,7 +94,10 @@ impl Executor<'_> {
         self.check_schema(&database, schema)?;
         match &create.definition {
             TypeDefinition::Alias { data_type, nullable } => {
-                let base = resolve(data_type, TypePlace::Declaration, 1)?;
+                let base = resolve(data_type, TypePlace::Declaration, 1, self.session.version())?;
+                if base == SqlType::Json {
+                    return Err(crate::bind::not_supported("CREATE TYPE FROM json"));
+                }
                 if base == SqlType::RowVersion {
                     // sql-docs, CREATE TYPE and sp_addtype: it is not among the types that another may be based on.
                     return Err(crate::bind::not_supported("CREATE TYPE FROM timestamp"));

@@ -28,7 +28,7 @@ pub struct SystemContext<'a> {
 impl SystemContext<'_> {
     /// The types of the database asked.
     pub(crate) fn user_types(&self) -> crate::modules::UserTypes<'_> {
-        crate::modules::UserTypes::of(&self.database, self.session_id)
+        crate::modules::UserTypes::of(&self.database, self.session_id, self.instance.options.version)
     }
 
     /// The database of that name, usable or not.

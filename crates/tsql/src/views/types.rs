@@ -2,15 +2,17 @@
 
 use engine::catalog::{ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition, XML_TYPE_ID};
 use engine::types::{Collation, Length, SqlType, Value};
+use vlf::ServerVersion;
 
 use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view};
+use crate::scalar::data_type::is_known;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<TypeRow>("sys", "types", types),
     view::<AssemblyTypeRow>("sys", "assembly_types", |context, _| {
         let collation = context.database.collation();
-        all(every_type(collation)
+        all(every_type(collation, context.instance.options.version)
             .into_iter()
             .filter(|row| row.user_type_id == HIERARCHY_TYPE_ID)
             .map(AssemblyTypeRow))
@@ -32,7 +34,8 @@ system_row!(Collation {
 
 fn types(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let collation = context.database.collation();
-    all(every_type(collation).into_iter().chain(user_types(context)))
+    let version = context.instance.options.version;
+    all(every_type(collation, version).into_iter().chain(user_types(context)))
 }
 
 /// Alias types and table types.
@@ -114,7 +117,7 @@ impl TypeRow {
 pub(super) const TABLE_TYPE_ID: u8 = 243;
 
 /// Every type, in the order of their ids, as long as it may be.
-fn every_type(collation: Collation) -> Vec<TypeRow> {
+fn every_type(collation: Collation, version: ServerVersion) -> Vec<TypeRow> {
     let types = [
         SqlType::VarBinary(Length::LargeObject),
         SqlType::VarChar(Length::LargeObject),
@@ -148,8 +151,10 @@ fn every_type(collation: Collation) -> Vec<TypeRow> {
         SqlType::NVarChar(Length::Limited(4000)),
         SqlType::NChar(4000),
         SqlType::HierarchyId,
+        SqlType::Json,
     ]
     .into_iter()
+    .filter(|sql_type| is_known(*sql_type, version))
     .map(|sql_type| TypeRow {
         name: sql_type.name().to_owned(),
         sql_type,

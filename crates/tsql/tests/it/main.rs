@@ -63,6 +63,7 @@ mod jobs;
 mod join_hints;
 mod joins;
 mod json;
+mod json_type;
 mod kept_files;
 mod key_names;
 mod key_ranges;

@@ -4,6 +4,7 @@
 //! Each file of `tests/reference` holds cases:
 //!
 //! ```text
+//! @ 2025, in the first line of a file about that version of SQL Server; all others are about 2022
 //! == title, and the address of the page
 //! -- the fact, in the words of the page or short of them
 //! > a batch
@@ -24,6 +25,7 @@ use std::path::Path;
 use engine::types::{Length, SqlType, Value, float_text};
 use tsql::scalar::convert::convert;
 use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
+use vlf::ServerVersion;
 
 /// Writes answers in the form of the files.
 #[derive(Default)]
@@ -81,7 +83,11 @@ fn cell(value: &Value, sql_type: SqlType) -> String {
 
 /// A file with what the product answers in place of what stands there; types only where the file has them.
 fn answered(file: &str) -> String {
-    let instance = transcript::instance();
+    let version = match file.lines().next() {
+        Some("@ 2025") => ServerVersion::V2025,
+        _ => ServerVersion::V2022,
+    };
+    let instance = transcript::instance_of(version);
     let mut session = transcript::session(&instance);
     let mut written = String::new();
     let mut lines = file.lines().peekable();

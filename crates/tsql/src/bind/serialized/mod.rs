@@ -162,6 +162,9 @@ const JSON_FUNCTIONS: [&str; 5] = [
 /// Whether a value is JSON, so that it is not escaped where JSON is made of it: of a function that answers JSON, or of FOR JSON that makes
 /// an array (sql-docs, "Solve common issues with JSON in SQL Server").
 pub(super) fn is_json(expression: &Expr) -> bool {
+    if expression.sql_type == SqlType::Json {
+        return true;
+    }
     match &expression.kind {
         ExprKind::Collate(operand) => is_json(operand),
         ExprKind::Function { name, .. } => JSON_FUNCTIONS.contains(name),

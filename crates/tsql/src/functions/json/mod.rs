@@ -25,10 +25,11 @@ use engine::cancel;
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
-use super::Answer::Fixed;
+use super::Answer::{Computed, Fixed};
 use super::Parameter::{Any, Text};
 use super::{Call, INT, Signature, signature};
 use crate::messages;
+use crate::plan::Expr;
 use path::path_of;
 use reader::{Kind, Reader, find, unescaped};
 
@@ -44,15 +45,29 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         json_value,
     )
     .told("json, path: the scalar value at a path"),
-    signature("json_query", 1, &[Text, Text], Fixed(JSON), json_query)
+    signature("json_query", 1, &[Text, Text], Computed(of_document), json_query)
         .told("json, path: the object or array at a path"),
     signature("isjson", 1, &[Text, Text], INT, isjson)
         .told("text, kind: 1 if the text is a JSON object or array, or of the kind VALUE, SCALAR, ARRAY or OBJECT"),
     signature("json_path_exists", 2, &[Text, Text], INT, json_path_exists)
         .told("json, path: 1 if there is a value at a path"),
-    signature("json_modify", 3, &[Text, Text, Any], Fixed(JSON), modify::json_modify)
-        .told("json, path, value: the text with another value at a path"),
+    signature(
+        "json_modify",
+        3,
+        &[Text, Text, Any],
+        Computed(of_document),
+        modify::json_modify,
+    )
+    .told("json, path, value: the text with another value at a path"),
 ];
+
+/// What is taken out of a document of type json, or changed in it, is json.
+fn of_document(arguments: &[Expr]) -> Result<SqlType> {
+    let is_json = arguments
+        .first()
+        .is_some_and(|document| document.sql_type == SqlType::Json);
+    Ok(if is_json { SqlType::Json } else { JSON })
+}
 
 /// What JSON_VALUE answers is nvarchar(4000).
 const VALUE_CHARACTERS_MAX: usize = 4000;

@@ -11,13 +11,14 @@
 use std::ops::Range;
 
 use engine::error::Result;
-use engine::types::{Text, Value, string_room};
+use engine::types::{SqlType, Text, Value, string_room};
 
 use super::Call;
 use super::path::{Path, Step, any_path_of};
 use super::reader::{Kind, child_behind, find};
 use crate::messages;
 use crate::scalar::json::{push_string, push_value};
+use crate::scalar::json_type::json_of;
 
 /// As a function whose new value is not JSON.
 pub(super) fn json_modify(call: &Call<'_>) -> Result<Value> {
@@ -59,7 +60,10 @@ fn modify(call: &Call<'_>, is_json: bool) -> Result<Value> {
     changed.push_str(text.get(..place.start).unwrap_or_default());
     changed.push_str(&new);
     changed.push_str(text.get(place.end..).unwrap_or_default());
-    Ok(Value::Text(Text::charged(changed, charge)))
+    match call.argument_type(0) {
+        SqlType::Json => json_of(&changed),
+        _ => Ok(Value::Text(Text::charged(changed, charge))),
+    }
 }
 
 /// Where to write what.

@@ -39,6 +39,8 @@ fn converted(arguments: Vec<Expr>) -> Result<Vec<Expr>> {
         let own = argument.sql_type;
         let is_text = own.is_character() && !own.is_large_object();
         match is_text || argument.is_null_constant() {
+            // It is a text already.
+            _ if own == SqlType::Json && index == 0 => Ok(argument),
             true => Ok(argument.converted(JSON)),
             false => Err(messages::invalid_argument_type(own.name(), index + 1, "openjson")),
         }

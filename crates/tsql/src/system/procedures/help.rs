@@ -113,7 +113,7 @@ fn type_description(context: &SystemContext<'_>, written: &str) -> Option<Table>
                 name: Name::single(name.object()),
                 arguments: Vec::new(),
             };
-            let sql_type = resolve(&declared, TypePlace::Declaration, 1).ok()?;
+            let sql_type = resolve(&declared, TypePlace::Declaration, 1, context.instance.options.version).ok()?;
             (name.object().to_lowercase(), sql_type, true)
         }
     };

@@ -157,8 +157,18 @@ pub fn instance_with(clock: Arc<dyn Clock>) -> Arc<Instance> {
     instance_on(&SimDisk::new(7), clock)
 }
 
+/// A new instance that is another version of SQL Server.
+pub fn instance_of(version: ServerVersion) -> Arc<Instance> {
+    let clock = Arc::new(ManualClock::starting_at(1_700_000_000_000_000));
+    instance_as(&SimDisk::new(7), clock, version)
+}
+
 /// The instance of a simulated disk.
 pub fn instance_on(disk: &SimDisk, clock: Arc<dyn Clock>) -> Arc<Instance> {
+    instance_as(disk, clock, ServerVersion::V2022)
+}
+
+fn instance_as(disk: &SimDisk, clock: Arc<dyn Clock>, version: ServerVersion) -> Arc<Instance> {
     let env = Environment {
         disk: Arc::new(disk.clone()),
         clock: clock.clone(),
@@ -170,7 +180,7 @@ pub fn instance_on(disk: &SimDisk, clock: Arc<dyn Clock>) -> Arc<Instance> {
     let options = InstanceOptions {
         folder: PathBuf::from("/instance"),
         server_name: "VLFLAB".to_owned(),
-        version: ServerVersion::V2022,
+        version,
         policy: LogPolicy::native(),
         max_server_memory_bytes: 64 << 20,
         instant_file_initialization: true,
