@@ -12,6 +12,7 @@ use engine::types::{Length, SqlType, Value};
 use super::Answer::Fixed;
 use super::Parameter::{Any, Int, Name};
 use super::{Call, INT, NAME, Signature, signature};
+use crate::scalar::data_type::is_known;
 use crate::views::{ObjectRow, constraints_of, system_object};
 
 const SMALL: super::Answer = Fixed(SqlType::SmallInt);
@@ -541,8 +542,17 @@ fn schema_name(call: &Call<'_>) -> Result<Value> {
     })
 }
 
+/// `user_type_id` of json, which came with SQL Server 2025.
+const JSON_ID: i32 = 244;
+
+/// Whether the instance has the type of an id.
+fn has_type(call: &Call<'_>, id: i32) -> bool {
+    id != JSON_ID || is_known(SqlType::Json, call.context.session.version())
+}
+
 /// Names and ids of `sys.types` (SQL Server docs).
-pub(crate) const TYPE_IDS: [(&str, i32); 30] = [
+pub(crate) const TYPE_IDS: [(&str, i32); 31] = [
+    ("json", JSON_ID),
     ("image", 34),
     ("text", 35),
     ("uniqueidentifier", 36),
@@ -579,7 +589,7 @@ fn type_id(call: &Call<'_>) -> Result<Value> {
     let found = call
         .text(0)
         .and_then(|name| TYPE_IDS.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)));
-    if let Some((_, id)) = found {
+    if let Some((_, id)) = found.filter(|(_, id)| has_type(call, *id)) {
         return Ok(Value::Int(*id));
     }
     let name = call.text(0).and_then(crate::ast::Name::parse);
@@ -596,7 +606,7 @@ fn type_name(call: &Call<'_>) -> Result<Value> {
     let found = call
         .integer(0)
         .and_then(|id| TYPE_IDS.iter().find(|(_, other)| i64::from(*other) == id));
-    if let Some((name, _)) = found {
+    if let Some((name, _)) = found.filter(|(_, id)| has_type(call, *id)) {
         return Ok(Value::from(*name));
     }
     let session = call.context.session;

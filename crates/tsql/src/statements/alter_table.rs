@@ -28,7 +28,7 @@ use crate::modify::identity_value;
 use crate::modules::ColumnChange;
 use crate::optimize::Optimizer;
 use crate::scalar::convert::{recollated, store};
-use crate::scalar::data_type::is_nullable_unsaid;
+use crate::scalar::data_type::{check_conversion, is_nullable_unsaid};
 
 /// 1974 for what needs the rows of a table whose clustered index is disabled.
 fn check_may_alter(alter: &AlterTable, definition: &TableDefinition) -> Result<()> {
@@ -143,7 +143,8 @@ impl Executor<'_> {
         }
     }
 
-    /// ALTER COLUMN of a table: its type, collation and nullability as they are written.
+    /// ALTER COLUMN of a table: its type, collation and nullability as they are written. Strings become json, and json does not become
+    /// strings (sql-docs, "JSON data type").
     fn alter_column(
         &mut self,
         table: &Name,
@@ -156,6 +157,10 @@ impl Executor<'_> {
             .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
         let declared = self.session.declared_type(data_type, ordinal + 1)?;
         require_alterable(&definition.columns[ordinal], declared.sql_type)?;
+        let former = definition.columns[ordinal].sql_type;
+        if [former, declared.sql_type].contains(&SqlType::Json) {
+            check_conversion(former, declared.sql_type, false)?;
+        }
         let is_same =
             std::mem::discriminant(&declared.sql_type) == std::mem::discriminant(&definition.columns[ordinal].sql_type);
         let change = if is_same {
