@@ -7,7 +7,7 @@ use super::VARIANT_BYTES_MAX;
 /// `system_type_id` of the types of the common language runtime (sql-docs, "sys.types").
 const CLR_TYPE_ID: u8 = 240;
 
-/// `system_type_id` and `user_type_id` of `json` (wiki of go-mssqldb#269 and sys.types of SQL Server 2025).
+/// `system_type_id` and `user_type_id` of `json`, as public projects note them of SQL Server 2025.
 const JSON_TYPE_ID: u8 = 244;
 
 /// Bytes of the longest `hierarchyid` (sql-docs, "hierarchyid data type method reference").
