@@ -93,6 +93,8 @@ impl Error {
         filegroup_has_no_files(filegroup: &str) = 622, 16, 3, "The filegroup \"{filegroup}\" has no files assigned to it. Tables, indexes, text columns, ntext columns, and image columns cannot be populated on this filegroup until a file is added.";
         /// 1924: something is to be made in a filegroup that is READ_ONLY.
         filegroup_is_read_only(filegroup: &str) = 1924, 16, 2, "Filegroup '{filegroup}' is read-only.";
+        /// 3740: something that would be given back is in a filegroup that is READ_ONLY.
+        part_is_read_only(kind: &str, name: &str) = 3740, 16, 1, "Cannot drop the {kind} '{name}' because at least part of the table resides on a read-only filegroup.";
         /// 911: there is no such database.
         no_such_database(name: &str) = 911, 16, 1, "Database '{name}' does not exist. Make sure that the name is entered correctly.";
         /// 924: SINGLE_USER, and another session is that user.
@@ -201,7 +203,9 @@ impl Error {
         /// 5031: what says no filegroup has to go somewhere.
         last_file_of_default_filegroup(file: &str) = 5031, 16, 1, "Cannot remove the file '{file}' because it is the only file in the DEFAULT filegroup.";
         /// 5048: the files of a filegroup that is READ_ONLY stay what they are.
-        files_of_read_only_filegroup(filegroup: &str) = 5048, 16, 1, "Cannot add, remove, or modify files in filegroup '{filegroup}'. The filegroup is read-only.";
+        files_of_read_only_filegroup(filegroup: &str, state: u8) = 5048, 16, state, "Cannot add, remove, or modify files in filegroup '{filegroup}'. The filegroup is read-only.";
+        /// 5055: a file of such a filegroup is to go, or to become shorter.
+        file_is_read_only(file: &str) = 5055, 16, 3, "Cannot add, remove, or modify file '{file}'. The file is read-only.";
         /// 5042: a file still holds something.
         file_is_not_empty(file: &str) = 5042, 16, 1, "The file '{file}' cannot be removed because it is not empty.";
         /// 4860: a file of rows that is not there, or that may not be read.

@@ -36,6 +36,17 @@ impl DataFiles {
         self.file(file).map_or(PRIMARY_FILEGROUP, |file| file.filegroup)
     }
 
+    /// Whether there is a filegroup of that number.
+    pub fn has_filegroup(&self, filegroup: u16) -> bool {
+        let filegroups = self.filegroups.read();
+        filegroup == PRIMARY_FILEGROUP || filegroups.iter().any(|one| one.id == filegroup)
+    }
+
+    /// Whether nothing in the filegroup of a file may be changed.
+    pub fn is_read_only_file(&self, file: u16) -> bool {
+        self.has_read_only_filegroup() && self.is_read_only_filegroup(self.filegroup_of(file))
+    }
+
     /// The files of a filegroup, in order.
     pub fn file_ids_in(&self, filegroup: u16) -> Vec<u16> {
         let files = self.files.read();
@@ -67,7 +78,7 @@ impl DataFiles {
     /// Grows the first file of a filegroup that may grow, or with AUTOGROW_ALL_FILES all that may. False when none may.
     ///
     /// # Errors
-    /// Those of [`DataFiles::grow`].
+    /// Those of [`DataFiles::grow`], when no file has grown.
     pub fn grow_in(&self, filegroup: u16, pages_needed: u32) -> Result<bool> {
         let grows_all = {
             let filegroups = self.filegroups.read();
@@ -75,7 +86,12 @@ impl DataFiles {
         };
         let mut has_grown = false;
         for file in self.file_ids_in(filegroup) {
-            has_grown |= self.grow(file, pages_needed)?.is_some();
+            match self.grow(file, pages_needed) {
+                Ok(grown) => has_grown |= grown.is_some(),
+                // There is room in the files that have grown.
+                Err(_) if has_grown => break,
+                Err(error) => return Err(error),
+            }
             if has_grown && !grows_all {
                 break;
             }

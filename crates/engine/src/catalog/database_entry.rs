@@ -24,6 +24,15 @@ pub struct FilegroupEntry {
     pub is_read_only: bool,
     /// AUTOGROW_ALL_FILES: its files grow together.
     pub grows_all_files: bool,
+    /// In PRIMARY's: the highest number that a filegroup of the database has had. No other gets it, because a restore to an earlier moment
+    /// finds tables of it again.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub highest_id: u16,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(id: &u16) -> bool {
+    *id == 0
 }
 
 impl FilegroupEntry {
@@ -36,6 +45,7 @@ impl FilegroupEntry {
             is_default: true,
             is_read_only: false,
             grows_all_files: false,
+            highest_id: 0,
         }
     }
 }
@@ -146,6 +156,13 @@ impl DatabaseEntry {
         let folded = name.to_lowercase();
         let mut filegroups = self.every_filegroup().into_iter();
         filegroups.find(|filegroup| filegroup.name.to_lowercase() == folded)
+    }
+
+    /// The name of the filegroup of a data file, if it is READ_ONLY.
+    pub fn read_only_filegroup_of(&self, file: &FileEntry) -> Option<&str> {
+        let mut filegroups = self.filegroups.iter();
+        let its = filegroups.find(|filegroup| filegroup.id == file.filegroup && filegroup.is_read_only && !file.log);
+        its.map(|filegroup| filegroup.name.as_str())
     }
 
     /// Whether a version that knows PRIMARY alone would misread it.

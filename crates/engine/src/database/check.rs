@@ -101,6 +101,7 @@ impl Database {
             allocation: verify_allocation(&self.storage, &self.space, &self.owned_roots()).findings,
             ..CheckReport::default()
         };
+        report.allocation.extend(self.check_placement());
         let boot = self.boot();
         let catalog = ObjectRoot {
             object: ObjectId(boot.catalog_object),
@@ -137,6 +138,74 @@ impl Database {
         // What was not looked at for lack of time would be taken for damage.
         cancel::look()?;
         Ok(report)
+    }
+
+    /// Whether what definitions say of filegroups is so: there are these filegroups, and the storage is there.
+    fn check_placement(&self) -> Vec<Finding> {
+        let files = &self.storage.files;
+        let mut findings = Vec::new();
+        let mut note = |object: u32, page: PageId, test: String| {
+            findings.push(Finding {
+                number: 8939,
+                object: ObjectId(object),
+                page,
+                text: format!("Table error: Object ID {object}, page {page}. Test ({test}) failed."),
+            });
+        };
+        for file in self.entry().files.iter().filter(|file| !file.log) {
+            if !files.has_filegroup(file.filegroup) {
+                let test = format!(
+                    "the database has the filegroup {} of the file {}",
+                    file.filegroup, file.name
+                );
+                note(0, PageId::NONE, test);
+            }
+        }
+        for object in self.catalog.objects(0) {
+            let Some(table) = object.definition.table() else {
+                continue;
+            };
+            let heap = table.heap.iter().map(|heap| (heap, table.data_space));
+            let trees = table.indexes.iter().map(|index| (&index.storage, index.data_space));
+            for (root, space) in heap.chain(trees) {
+                let root = object_root(root);
+                if u32::from(files.filegroup_of(root.first_iam.file)) != space {
+                    let test = format!("it is in the filegroup {space} of its definition");
+                    note(root.object.0, root.first_iam, test);
+                }
+            }
+            for (unit, space) in self.large_units_misplaced(table) {
+                let test = format!("large values are in the filegroup {space} of the definition");
+                note(unit.object.0, unit.first_iam, test);
+            }
+            let spaces = table.every_index().map(|index| index.data_space);
+            let mut spaces = spaces.chain([table.data_space]).chain(table.text_space);
+            if let Some(space) = spaces.find(|space| !u16::try_from(*space).is_ok_and(|id| files.has_filegroup(id))) {
+                let test = format!("the database has the filegroup {space} of table {}", table.name);
+                note(table.object_id, PageId::NONE, test);
+            }
+        }
+        findings
+    }
+
+    /// The units of large values of a table that are in another filegroup than its definition says, and which that is. Units that cannot be
+    /// found are the finding of the check of extents.
+    fn large_units_misplaced(&self, table: &TableDefinition) -> Vec<(ObjectRoot, u32)> {
+        let clustered = table.clustered().map(|index| (&index.storage, index.data_space));
+        let Some((rows, space)) = clustered.or(table.heap.as_ref().map(|heap| (heap, table.data_space))) else {
+            return Vec::new();
+        };
+        let units = self
+            .space
+            .large_space(&self.storage, object_root(rows))
+            .unwrap_or_default();
+        let placed = units.into_iter().map(|unit| match unit.kind {
+            LargeKind::Lob => (unit.root, table.text_space.unwrap_or(space)),
+            LargeKind::RowOverflow => (unit.root, space),
+        });
+        placed
+            .filter(|(root, space)| u32::from(self.storage.files.filegroup_of(root.first_iam.file)) != *space)
+            .collect()
     }
 
     /// How many rows the filters of a table's indexes hold for, by the units of the indexes. Rows of which that cannot be seen are the finding of

@@ -149,6 +149,26 @@ impl Database {
         restore_set(context, files, data, source, places, progress)
     }
 
+    /// Whether a log or differential set may be put over a database that is RESTORING, before anything of it is changed.
+    ///
+    /// # Errors
+    /// Those of [`check_follows`] and [`check_differential`]; 4319 after a differential set that was not copied to its end.
+    pub fn check_set(
+        context: &OpenContext,
+        files: &DatabaseFiles,
+        description: &SetDescription,
+        stop_at: Option<DateTimeTicks>,
+    ) -> Result<()> {
+        let (data, name) = (OpenedData::open(context, files)?, &files.entry.name);
+        match description.kind {
+            SetKind::Differential => check_differential(&data.boot, name, description),
+            SetKind::Database | SetKind::Log => {
+                check_whole(&data.boot, files)?;
+                check_follows(&data.boot, name, description, stop_at)
+            }
+        }
+    }
+
     /// Creates the files that a database gets with a log set, those of its entry from the place `first` on: data files in their size,
     /// log files as far as they say whose they are.
     ///

@@ -4,9 +4,13 @@
 //! entry does: a version that does not know them opens neither.
 
 use super::{Instance, Operation};
-use crate::catalog::{FilegroupEntry, TableDefinition};
+use crate::cancel;
+use crate::catalog::{DatabaseEntry, FilegroupEntry, TableDefinition};
 use crate::database::Database;
 use crate::error::Result;
+
+/// Pages with deleted rows that are looked at between two looks for a request to stop.
+const PAGES_SETTLED: usize = 1_024;
 
 impl Instance {
     /// Changes the filegroups of a database that is open, durably. `change` gets all of them, PRIMARY first.
@@ -21,6 +25,7 @@ impl Instance {
         let database = operation.database()?;
         let mut filegroups = operation.entry().every_filegroup();
         change(&mut filegroups)?;
+        note_highest(&mut filegroups);
         database.note_data_spaces()?;
         self.update_entry(operation, |entry| {
             entry.filegroups = filegroups;
@@ -28,9 +33,11 @@ impl Instance {
         })
     }
 
-    /// A filegroup that no database has yet. Its number is one of a database's.
-    pub fn new_filegroup(&self, others: &[FilegroupEntry], name: &str) -> FilegroupEntry {
-        let highest = others.iter().map(|other| other.id).max();
+    /// A filegroup that no database has yet. Its number is one that no filegroup of the database has had; `taken` are numbers that its files
+    /// and definitions name.
+    pub fn new_filegroup(&self, others: &[FilegroupEntry], taken: &[u16], name: &str) -> FilegroupEntry {
+        let of_others = others.iter().map(|other| other.id.max(other.highest_id));
+        let highest = of_others.chain(taken.iter().copied()).max();
         FilegroupEntry {
             id: highest.map_or(2, |id| id.saturating_add(1)),
             name: name.to_owned(),
@@ -38,11 +45,77 @@ impl Instance {
             is_default: false,
             is_read_only: false,
             grows_all_files: false,
+            highest_id: 0,
         }
     }
 }
 
+/// Keeps the numbers of filegroups that are there from being given again.
+fn note_highest(filegroups: &mut [FilegroupEntry]) {
+    let highest = filegroups.iter().map(|one| one.id.max(one.highest_id)).max();
+    if let Some((first, highest)) = filegroups.first_mut().zip(highest) {
+        first.highest_id = highest;
+    }
+}
+
+/// The filegroups of a database that is RESTORING once a set with these is restored. Those that the set does not have stay: restored to a
+/// moment within the set, the database may have tables there, and its files name them. One whose name another has by then gets its number
+/// behind it.
+pub(super) fn filegroups_after(entry: &DatabaseEntry, of_set: &[FilegroupEntry]) -> Vec<FilegroupEntry> {
+    if entry.filegroups.is_empty() || of_set.is_empty() && entry.filegroups.len() == 1 {
+        return of_set.to_vec();
+    }
+    let mut filegroups = match of_set.is_empty() {
+        true => vec![FilegroupEntry::primary(entry.guid)],
+        false => of_set.to_vec(),
+    };
+    for former in entry.filegroups.iter().skip(1) {
+        if filegroups.iter().any(|one| one.id == former.id) {
+            continue;
+        }
+        let folded = former.name.to_lowercase();
+        let is_taken = filegroups.iter().any(|one| one.name.to_lowercase() == folded);
+        filegroups.push(FilegroupEntry {
+            name: match is_taken {
+                true => format!("{}_{}", former.name, former.id),
+                false => former.name.clone(),
+            },
+            is_default: false,
+            ..former.clone()
+        });
+    }
+    filegroups.sort_by_key(|one| one.id);
+    let highest = entry.filegroups.iter().map(|one| one.highest_id).max().unwrap_or(0);
+    filegroups[0].highest_id = filegroups[0].highest_id.max(highest);
+    note_highest(&mut filegroups);
+    filegroups
+}
+
 impl Database {
+    /// Ends what deletions have left to be done, and writes a checkpoint. Nobody else uses the database.
+    ///
+    /// # Errors
+    /// 3617; those of cleaning and of a checkpoint.
+    pub fn settle(&self) -> Result<()> {
+        self.wait_for_recovery()?;
+        while self.clean_ghosts(PAGES_SETTLED)?.pages > 0 {
+            cancel::look()?;
+        }
+        self.free_large_values()?;
+        self.checkpoint()
+    }
+
+    /// The numbers of filegroups that definitions name, as a session sees them.
+    pub fn filegroups_of_definitions(&self, session: u16) -> Vec<u16> {
+        let objects = self.catalog.objects(session);
+        let tables = objects.iter().filter_map(|object| object.definition.table());
+        let spaces = tables.flat_map(|table| {
+            let indexes = table.every_index().map(|index| index.data_space);
+            indexes.chain([table.data_space]).chain(table.text_space)
+        });
+        spaces.filter_map(|space| u16::try_from(space).ok()).collect()
+    }
+
     /// The name of a table that is kept in a filegroup, in whole or in part, as a session sees it. A switched off index counts: it comes
     /// back there.
     pub fn table_in_filegroup(&self, filegroup: u16, session: u16) -> Option<String> {

@@ -28,7 +28,9 @@ impl Instance {
         if entry.files.iter().any(is_taken) {
             return Err(Error::duplicate_file_name(&file.name));
         }
-        check_files_may_change(&entry, &file)?;
+        if let Some(filegroup) = entry.read_only_filegroup_of(&file) {
+            return Err(Error::files_of_read_only_filegroup(filegroup, 1));
+        }
         let admission = self.admit(&file.physical_name, Purpose::NewFile, None);
         let admission = admission.map_err(|refused| refused.for_file())?;
         let path = admission.path.clone();
@@ -75,7 +77,7 @@ impl Instance {
     ///
     /// # Errors
     /// 942 and its kin when it is not open; 5009 for a file that is not there, 5020 for a first file, 5042 for one in use; 5031 for the
-    /// last one of the default filegroup, 5048 in one that is READ_ONLY; 5094 for a data file of a database that has snapshots; 9001 and others of master's log; 3617 when the request is to stop before it is its turn.
+    /// last one of the default filegroup, 5055 in one that is READ_ONLY; 5094 for a data file of a database that has snapshots; 9001 and others of master's log; 3617 when the request is to stop before it is its turn.
     pub fn remove_file(&self, operation: &Operation, name: &str) -> Result<()> {
         let database = operation.database()?;
         let _one_at_a_time = self.registry.creating()?;
@@ -83,7 +85,9 @@ impl Instance {
         let is_it = |file: &FileEntry| file.name.to_lowercase() == name.to_lowercase();
         let place = entry.files.iter().position(is_it);
         let file = entry.files.remove(place.ok_or_else(Error::no_file_to_remove)?);
-        check_files_may_change(&entry, &file)?;
+        if entry.read_only_filegroup_of(&file).is_some() {
+            return Err(Error::file_is_read_only(&file.name));
+        }
         if !file.log && file.file_id != 1 && is_last_of_default(&entry, &file) {
             return Err(Error::last_file_of_default_filegroup(name));
         }
@@ -130,16 +134,6 @@ impl Instance {
         debug_assert!(admission.verdict != Verdict::Use);
         Ok(NewPlace { _held: Some(admission) })
     }
-}
-
-/// # Errors
-/// 5048 for a file of a filegroup that is READ_ONLY.
-fn check_files_may_change(entry: &DatabaseEntry, file: &FileEntry) -> Result<()> {
-    let mut filegroups = entry.filegroups.iter();
-    let its = filegroups.find(|filegroup| filegroup.id == file.filegroup && filegroup.is_read_only && !file.log);
-    its.map_or(Ok(()), |filegroup| {
-        Err(Error::files_of_read_only_filegroup(&filegroup.name))
-    })
 }
 
 /// Whether the default filegroup has no file beside this one, which is not among those of the entry any more.

@@ -22,6 +22,7 @@
 
 use super::backup::{Failed, ended};
 use super::create::paths_of;
+use super::filegroups::filegroups_after;
 use super::intents::{MasterChange, proof_of};
 use super::msdb::{HistorySet, RestoredSet};
 use super::paths::{Admission, Purpose, Verdict};
@@ -286,15 +287,19 @@ impl Instance {
             .filter(is_new)
             .map(|file| file.file.clone())
             .collect();
-        let has_other_filegroups = entry.filegroups != work.description.filegroups;
-        if has_other_filegroups {
-            entry.filegroups.clone_from(&work.description.filegroups);
+        let filegroups = filegroups_after(&entry, &work.description.filegroups);
+        let has_other_filegroups = entry.filegroups != filegroups;
+        if new.is_empty() && !has_other_filegroups {
+            return Ok(entry);
         }
+        // A set that does not follow changes nothing.
+        let files = self.files_of(&entry).map_err(one)?;
+        let follows = Database::check_set(&self.opening(), &files, work.description, work.request.stop_at);
+        follows.map_err(one)?;
+        entry.filegroups = filegroups;
         if new.is_empty() {
-            if has_other_filegroups {
-                let stored = self.change_entry(operation, entry.clone(), None, None);
-                stored.map_err(|failed| one(failed.error))?;
-            }
+            let stored = self.change_entry(operation, entry.clone(), None, None);
+            stored.map_err(|failed| one(failed.error))?;
             return Ok(entry);
         }
         let moved = self.move_files(work, new)?;

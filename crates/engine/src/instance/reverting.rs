@@ -13,7 +13,7 @@
 use super::registry::DatabaseState;
 use super::{Instance, MSDB, Operation, Work};
 use crate::buffer::DatabaseId;
-use crate::catalog::{DatabaseEntry, Reverting};
+use crate::catalog::{DatabaseEntry, FilegroupEntry, Reverting};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::lock::{Mode, Resource};
@@ -50,7 +50,7 @@ impl Instance {
         if !session.locks().try_lock(resource, Mode::X) {
             return Err(Error::no_exclusive_access());
         }
-        let reverted = self.revert_locked(&operation, &database, of_snapshot.entry().guid);
+        let reverted = self.revert_locked(&operation, &database, &of_snapshot.entry());
         session.locks().unlock(resource);
         reverted
     }
@@ -59,6 +59,9 @@ impl Instance {
         let is_of_it = snapshot
             .snapshot_of
             .is_some_and(|of| of.database_id == entry.database_id && of.guid == entry.guid);
+        // "Reverting is unsupported for read-only filegroups" (sql-docs, "Revert a database to a database snapshot").
+        let mut filegroups = entry.filegroups.iter().chain(&snapshot.filegroups);
+        let is_writable = !filegroups.any(|filegroup| filegroup.is_read_only);
         let is_only_one = self.snapshots_of(entry.database_id).len() == 1;
         let files = self.snapshots.find(snapshot.guid).filter(|files| !files.is_lost());
         let ids = |entry: &DatabaseEntry| -> Vec<u16> {
@@ -66,21 +69,22 @@ impl Instance {
             data.map(|file| file.file_id).collect()
         };
         let has_all_files = files.is_some() && ids(entry) == ids(snapshot);
-        match entry.database_id > MSDB && is_of_it && is_only_one && has_all_files {
+        match entry.database_id > MSDB && is_of_it && is_only_one && has_all_files && is_writable {
             true => Ok(()),
             false => Err(Error::cannot_be_reverted()),
         }
     }
 
-    fn revert_locked(&self, operation: &Operation, database: &Arc<Database>, snapshot: [u8; 16]) -> Result<()> {
+    fn revert_locked(&self, operation: &Operation, database: &Arc<Database>, snapshot: &DatabaseEntry) -> Result<()> {
         operation.set_state(DatabaseState::Restoring);
         let closed = database.close_cleanly().inspect_err(|_| database.storage.log.close());
         let first_sequence = database.storage.log.end().vlf + 1;
         self.pool.forget_database(DatabaseId(database.id));
         let begun = closed.and_then(|()| {
             self.update_entry(operation, |entry| {
+                entry.filegroups = filegroups_reverted(entry, snapshot);
                 entry.reverting = Some(Reverting {
-                    snapshot,
+                    snapshot: snapshot.guid,
                     first_sequence,
                 });
                 Ok(())
@@ -137,4 +141,19 @@ impl Instance {
             }
         }
     }
+}
+
+/// The filegroups of a database once it is what a snapshot shows. The data files are the same, so the filegroups that it has got since have
+/// none. Their numbers are not given again.
+fn filegroups_reverted(entry: &DatabaseEntry, snapshot: &DatabaseEntry) -> Vec<FilegroupEntry> {
+    if entry.filegroups.is_empty() {
+        return Vec::new();
+    }
+    let mut filegroups = match snapshot.filegroups.is_empty() {
+        true => vec![FilegroupEntry::primary(entry.guid)],
+        false => snapshot.filegroups.clone(),
+    };
+    let ids = entry.filegroups.iter().map(|one| one.id.max(one.highest_id));
+    filegroups[0].highest_id = ids.max().unwrap_or(0);
+    filegroups
 }

@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::lock::{Mode, Resource};
 use crate::page::ObjectId;
 use crate::store::{Claim, Heap, ObjectRoot, Room, StoreContext, Tree};
+use crate::types::off_row::is_unlimited;
 use std::sync::Arc;
 
 /// Times a statement is made from the catalog's definitions before it gives up to those who change them.
@@ -203,6 +204,7 @@ impl Session {
             let module = database.catalog.by_id(trigger.object_id, self.id);
             module.map_or(Ok(()), |module| self.drop_object(database, &module))?;
         }
+        database.check_storage_may_go(&object.definition, None)?;
         self.drop_properties(database, &object.definition)?;
         self.leave_indexed_view(database, object, None)?;
         let (session, owner) = (self.id, database.clone());
@@ -220,6 +222,7 @@ impl Session {
         mut definition: ObjectDefinition,
     ) -> Result<Arc<CatalogObject>> {
         self.lock_definition(database, object)?;
+        database.check_storage_may_go(&object.definition, definition.table())?;
         if let Some((schema, name)) = definition
             .qualified_name()
             .filter(|name| Some(*name) != object.definition.qualified_name())
@@ -304,10 +307,15 @@ impl Session {
         claim: Claim,
     ) -> Result<Arc<CatalogObject>> {
         self.lock_definition(database, object)?;
+        if let Some(before) = object.definition.table()
+            && table.text_space.is_none()
+            && has_unlimited(before)
+        {
+            // Large values stay in the filegroup that they are in when the rows move to another.
+            table.text_space = Some(before.data_space);
+        }
         let owner = database.clone();
-        let made = self.write(database, |ctx| make_storage(ctx, &owner, &mut table, claim));
-        let name = format!("{}.{}", table.schema, table.name);
-        made.map_err(|error| database.name_full_object(error, (&name, table.data_space)))?;
+        self.write(database, |ctx| make_storage(ctx, &owner, &mut table, claim))?;
         self.replace_object(database, object, object.definition.with_table(table))
     }
 
@@ -373,28 +381,37 @@ pub(super) fn make_storage(
         // What is left without it stays where it is.
         table.data_space = clustered.data_space;
     }
+    let name = format!("{}.{}", table.schema, table.name);
+    if let Some(space) = table.text_space {
+        database.check_new_storage(space)?;
+    }
     table.heap = match table.clustered() {
         Some(_) => None,
-        None => Some(new_heap(ctx, database, room_in(database, table.data_space, claim)?)?),
+        None => {
+            let made = new_heap(ctx, database, room_in(database, table.data_space, claim)?);
+            Some(made.map_err(|error| database.name_full_object(error, (&name, table.data_space)))?)
+        }
     };
     for index in &mut table.indexes {
-        index.storage = new_tree(ctx, database, room_in(database, index.data_space, claim)?)?;
+        let made = new_tree(ctx, database, room_in(database, index.data_space, claim)?);
+        let name = format!("{name}'.'{}", index.name);
+        index.storage = made.map_err(|error| database.name_full_object(error, (&name, index.data_space)))?;
     }
     choose_carried_columns(table);
     Ok(())
 }
 
+/// Whether a table has columns whose values have no limit.
+fn has_unlimited(table: &TableDefinition) -> bool {
+    table.columns.iter().any(|column| is_unlimited(column.sql_type))
+}
+
 /// Room in a filegroup.
 ///
 /// # Errors
-/// 1924 for one that is READ_ONLY.
+/// Those of [`Database::check_new_storage`].
 fn room_in(database: &Database, data_space: u32, claim: Claim) -> Result<Room> {
-    let filegroup = u16::try_from(data_space);
-    let filegroup = filegroup.map_err(|_| Error::assertion("storage is made in a filegroup"))?;
-    let files = &database.storage.files;
-    if files.is_read_only_filegroup(filegroup) {
-        return Err(Error::filegroup_is_read_only(&files.filegroup_name(filegroup)));
-    }
+    let filegroup = database.check_new_storage(data_space)?;
     Ok(Room { claim, filegroup })
 }
 

@@ -165,6 +165,11 @@ impl LargeColumns {
         &self.beside
     }
 
+    /// The filegroup of values of unlimited types, where it is not that of the rows.
+    pub(super) fn lob_filegroup(&self) -> Option<u16> {
+        self.lob_filegroup
+    }
+
     /// A statement that reads such a table says so until it ends.
     pub(super) fn declare_reader(database: &Database, locks: &LockOwner) {
         locks.keep_reading(database.id, || {
@@ -268,6 +273,7 @@ impl Table {
     fn unit_to_write(&self, ctx: &mut StoreContext<'_>, column: usize) -> Result<Arc<LargeUnit>> {
         let database = self.database();
         let kind = kind_of(self.layout().column_type(column));
+        self.check_large_filegroup(kind)?;
         let lob_filegroup = self.large().and_then(|large| large.lob_filegroup);
         let filegroup = lob_filegroup.filter(|_| kind == LargeKind::Lob);
         let rows = (self.rows_root(), filegroup);
@@ -313,6 +319,7 @@ impl Table {
         }
         for (column, place) in places {
             let kind = kind_of(self.layout().column_type(*column));
+            self.check_large_filegroup(kind)?;
             let unit = self.large().and_then(|large| large.beside().of_kind(kind));
             let unit = unit.ok_or_else(|| {
                 Error::damaged_row("a column lies outside of its row, and its table has no unit for it")

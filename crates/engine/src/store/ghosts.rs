@@ -120,7 +120,8 @@ impl SpaceMap {
     /// Whether an open object has pages whose ghosts may go.
     pub fn has_ghosts_due(&self, storage: &DatabaseStorage) -> bool {
         let horizon = Horizon::of(storage);
-        self.open_objects().iter().any(|space| space.has_due(horizon))
+        let mut objects = self.open_objects().into_iter();
+        objects.any(|space| space.has_due(horizon) && !storage.files.is_read_only_file(space.root().first_iam.file))
     }
 
     /// One turn of the cleaner: looks at up to `pages_max` pages whose ghosts may go. Ends early where a check keeps pages still.
@@ -134,6 +135,9 @@ impl SpaceMap {
         }
         let horizon = Horizon::of(storage);
         for space in self.open_objects() {
+            if storage.files.is_read_only_file(space.root().first_iam.file) {
+                continue;
+            }
             while done.pages < pages_max {
                 // Both are held while one page is looked at, so that who wants pages to stay waits no longer than that.
                 let Some(_moves) = self.may_move() else { return Ok(done) };

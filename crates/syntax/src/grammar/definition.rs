@@ -17,6 +17,9 @@ fn refused(line: u32, what: &str) -> Parsed<()> {
 
 /// Where a table variable is kept, which is tempdb: 1921 unless the filegroup is the only one there is.
 fn check_variable_space(line: u32, data_space: Option<&DataSpace>) -> Parsed<()> {
+    if data_space.is_some_and(|space| space.column.is_some()) {
+        return refused(line, "partition scheme");
+    }
     match data_space.map(|space| &space.name) {
         Some(name) if !name.is("PRIMARY") && !name.is("default") => Err(ParseError {
             severity: 16,

@@ -23,9 +23,9 @@ impl Parser<'_> {
         self.refuse(&["AS"])?;
         let (mut data_space, mut text_filegroup, mut options) = (None, None, Vec::new());
         loop {
-            if self.eat_word("ON")? {
+            if data_space.is_none() && self.eat_word("ON")? {
                 data_space = Some(self.data_space()?);
-            } else if self.eat_word("TEXTIMAGE_ON")? {
+            } else if text_filegroup.is_none() && self.eat_word("TEXTIMAGE_ON")? {
                 text_filegroup = Some(self.filegroup()?);
             } else if self.at_word("WITH") && self.peek_symbol(1, b'(')? {
                 options = self.optional_with_options()?;

@@ -9,11 +9,9 @@ engine::messages! { pub(crate) fn;
     /// 1907: DROP_EXISTING of an index that stands for a constraint, with another definition.
     index_does_not_match_constraint(index: &str) = 1907, 16, 1, "Cannot recreate index '{index}'. The new index definition does not match the constraint being enforced by the existing index.";
     /// 1921: ON names no filegroup.
-    invalid_data_space(kind: &str, name: &str) = 1921, 16, 1, "Invalid {kind} '{name}' specified.";
+    invalid_data_space(kind: &str, name: &str, state: u8) = 1921, 16, state, "Invalid {kind} '{name}' specified.";
     /// 1925: DROP_EXISTING that would leave the table without the order of its rows.
     clustered_becomes_nonclustered() = 1925, 16, 2, "Cannot convert a clustered index to a nonclustered index by using the DROP_EXISTING option. To change the index type from clustered to nonclustered, delete the clustered index, and then create a nonclustered index by using two separate statements.";
-    /// 3740: something of the table is in a filegroup that is READ_ONLY.
-    drop_in_read_only_filegroup(kind: &str, name: &str) = 3740, 16, 1, "Cannot drop the {kind} '{name}' because at least part of the table resides on a read-only filegroup.";
     /// 5012: PRIMARY is called so.
     primary_filegroup_keeps_its_name() = 5012, 16, 1, "The name of the primary filegroup cannot be changed.";
     /// 5014: no filegroup of that name.

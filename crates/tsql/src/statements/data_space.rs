@@ -38,7 +38,7 @@ fn filegroup_of(entry: &DatabaseEntry, name: &Identifier) -> Result<u32> {
         false => name.is(&filegroup.name),
     };
     let found = filegroups.iter().find(is_meant);
-    let found = found.ok_or_else(|| messages::invalid_data_space("filegroup", &name.text))?;
+    let found = found.ok_or_else(|| messages::invalid_data_space("filegroup", &name.text, 1))?;
     match found.is_read_only {
         true => Err(Error::filegroup_is_read_only(&found.name)),
         false => Ok(u32::from(found.id)),

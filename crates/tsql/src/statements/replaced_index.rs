@@ -52,20 +52,25 @@ impl Executor<'_> {
             return Err(messages::clustered_becomes_nonclustered());
         }
         keep_constraint(&mut index, &former)?;
+        let serves = |index: &IndexDefinition| index.is_unique_of_all();
+        let keeps_key = serves(&index) && index.keys.len() == former.keys.len() && {
+            let mut keys = index.keys.iter();
+            keys.all(|(column, _)| former.keys.iter().any(|(other, _)| other == column))
+        };
+        if !keeps_key && self.key_that_needs(database, definition, &former).is_some() {
+            return Err(messages::index_does_not_match_constraint(&former.name));
+        }
         check_indexes(self.session.instance.options.version, &without, Some(&index))?;
         check_filter_without_ignoring(&index, "create", &create.table.to_string())?;
         self.warn_of_long_keys(&without, &index, line)?;
-        let (without_object, without) = match former.index_id {
-            // The table is written again as a whole.
-            1 => {
-                without.indexes.insert(0, index);
-                return self.rebuild(database, object, without, None);
-            }
-            _ => {
-                let changed = object.definition.with_table(without.clone());
-                let mut engine = self.session.engine.borrow_mut();
-                (engine.replace_object(database, object, changed)?, without)
-            }
+        if former.index_id == 1 {
+            return self.replace_clustered(database, object, definition, (index, create));
+        }
+        database.check_new_storage(index.data_space)?;
+        let without_object = {
+            let changed = object.definition.with_table(without.clone());
+            let mut engine = self.session.engine.borrow_mut();
+            engine.replace_object(database, object, changed)?
         };
         let (table, name) = (without.object_id, index.name.clone());
         let (becomes_clustered, constraint_id) = (index.index_id == 1, former.constraint_id);
@@ -74,6 +79,31 @@ impl Executor<'_> {
             self.restore_index_ids(database, (table, &name), (former.index_id, constraint_id))?;
         }
         self.set_no_recompute(database, table, Some(&name), &create.options)
+    }
+
+    /// Makes a clustered index again: the table is written again as a whole. One that is switched off is on then, as after REBUILD.
+    ///
+    /// # Errors
+    /// 1505 for two rows of one key; 13766 for the index that HISTORY_RETENTION_PERIOD needs.
+    fn replace_clustered(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        definition: &TableDefinition,
+        (index, create): (IndexDefinition, &CreateIndex),
+    ) -> Result<()> {
+        if definition.clustered().is_some_and(|former| former.keys != index.keys) {
+            self.check_retention_index(database, definition)?;
+        }
+        let (object, mut changed) = self.with_stored_computed(database, object, definition, &index)?;
+        let (table, name) = (format!("{}.{}", changed.schema, changed.name), index.name.clone());
+        match changed.indexes.first_mut() {
+            Some(first) => *first = index,
+            None => return Err(Error::assertion("a clustered index that was found")),
+        }
+        let rebuilt = self.rebuild(database, &object, changed, None);
+        rebuilt.map_err(|error| error.while_building_index(&table, &name))?;
+        self.set_no_recompute(database, definition.object_id, Some(&name), &create.options)
     }
 
     /// Gives an index that was made last the number of the one in whose place it is.
@@ -113,7 +143,11 @@ fn keep_constraint(index: &mut IndexDefinition, former: &IndexDefinition) -> Res
     if !former.is_constraint() {
         return Ok(());
     }
-    let is_same = index.unique && index.filter.is_none() && index.keys == former.keys && index.included.is_empty();
+    let is_same = (index.index_id == 1) == (former.index_id == 1)
+        && index.unique
+        && index.filter.is_none()
+        && index.keys == former.keys
+        && index.included.is_empty();
     if !is_same {
         return Err(messages::index_does_not_match_constraint(&former.name));
     }

@@ -216,11 +216,6 @@ impl Executor<'_> {
             };
         };
         self.lock_with_tables(&database, &object)?;
-        if let ObjectDefinition::Table(_) = &object.definition
-            && Table::open(&database, &object)?.check_filegroups().is_err()
-        {
-            return Err(messages::drop_in_read_only_filegroup(word, &name.to_string()));
-        }
         if let Some(table) = versioned(&object) {
             return Err(messages::drop_of_versioned(&full_name(&database, table)));
         }
@@ -313,7 +308,10 @@ impl Executor<'_> {
             return Err(messages::unique_index_of_history(&full_name(&database, &definition)));
         }
         let statistics = all_statistics(&database, &definition, self.session.id);
-        if definition.disabled_clustered().is_some() {
+        let replaces = super::index_options::drops_existing(&create.options);
+        if let Some(clustered) = definition.disabled_clustered()
+            && !(replaces && create.name.is(&clustered.name))
+        {
             return Err(messages::clustered_is_disabled(
                 "create",
                 &create.name.text,
@@ -324,7 +322,6 @@ impl Executor<'_> {
             .disabled_indexes
             .iter()
             .any(|index| create.name.is(&index.name));
-        let replaces = super::index_options::drops_existing(&create.options);
         if replaces && !definition.every_index().any(|index| create.name.is(&index.name)) {
             return Err(messages::no_index_to_replace(
                 &create.name.text,

@@ -47,9 +47,17 @@ pub(super) fn is_old_name(name: &str) -> bool {
 }
 
 impl ListedFile {
-    /// `sysfiles.status`: 2 disk file, 64 log file, 0x100000 growth in percent.
+    /// `sysfiles.status`: 2 disk file, 64 log file, 0x100000 growth in percent (sql-docs, "sys.sysfiles").
     fn old_status(&self) -> i32 {
         2 | if self.file.log { 64 } else { 0 } | if self.is_percent() { 0x10_0000 } else { 0 }
+    }
+
+    /// `sysfiles.groupid`: the filegroup, 0 for a log file.
+    fn old_group(&self) -> i16 {
+        match self.file.log {
+            true => 0,
+            false => i16::try_from(self.file.filegroup).unwrap_or(i16::MAX),
+        }
     }
 }
 
@@ -57,7 +65,7 @@ struct OldFile(ListedFile);
 
 system_row!(OldFile {
     "fileid" SMALLINT => |row| Value::SmallInt(row.0.file.file_id as i16);
-    "groupid" SMALLINT => |row| Value::SmallInt(i16::from(!row.0.file.log));
+    "groupid" SMALLINT => |row| Value::SmallInt(row.0.old_group());
     "size" INT => |row| row.0.pages().into();
     "maxsize" INT => |row| row.0.pages_max().into();
     "growth" INT => |row| row.0.growth().into();
@@ -71,7 +79,7 @@ struct OldAltFile(ListedFile);
 
 system_row!(OldAltFile {
     "fileid" SMALLINT => |row| Value::SmallInt(row.0.file.file_id as i16);
-    "groupid" SMALLINT => |row| Value::SmallInt(i16::from(!row.0.file.log));
+    "groupid" SMALLINT => |row| Value::SmallInt(row.0.old_group());
     "size" INT => |row| row.0.pages().into();
     "maxsize" INT => |row| row.0.pages_max().into();
     "growth" INT => |row| row.0.growth().into();

@@ -178,7 +178,7 @@ fn nothing_in_a_read_only_filegroup_changes() {
         crate::story::told(&mut other, "use d");
         assert_eq!(
             story.errors("alter database d modify filegroup archive read_only"),
-            [5070]
+            [5070, 5069]
         );
         crate::story::told(&mut other, "use master");
         let told = story.answer("alter database d modify filegroup archive read_only");
@@ -212,7 +212,7 @@ fn nothing_in_a_read_only_filegroup_changes() {
                     "alter database d add file (name = a9, filename = 'a9.ndf') to filegroup archive",
                     5048,
                 ),
-                ("alter database d remove file a2", 5048),
+                ("alter database d remove file a2", 5055),
                 ("alter database d modify filegroup archive read_only", 5045),
             ] {
                 assert_eq!(story.errors(&format!("use d {batch}")), [number], "{batch}");

@@ -35,6 +35,7 @@ mod execute_as;
 mod extended_properties;
 mod figures;
 mod filegroups;
+mod filegroups_kept;
 mod filtered_indexes;
 mod foreign_chains;
 mod foreign_files;

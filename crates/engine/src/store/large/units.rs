@@ -370,7 +370,7 @@ impl LargeUnits {
     pub fn free_given_up(&self, storage: &DatabaseStorage) -> Result<u64> {
         let mut freed = 0;
         for unit in self.all() {
-            if unit.map.lock().has_given_up() {
+            if unit.map.lock().has_given_up() && !storage.files.is_read_only_file(unit.root.first_iam.file) {
                 freed += unit.free_given_up(storage, &self.readers)?;
             }
         }
@@ -413,7 +413,8 @@ impl SpaceMap {
         let pages = self.large.free_given_up(storage)?;
         let mut extents = 0;
         if storage.may_free_large_extents.load(Ordering::Relaxed) {
-            for unit in self.large.all() {
+            let all = self.large.all().into_iter();
+            for unit in all.filter(|unit| !storage.files.is_read_only_file(unit.root.first_iam.file)) {
                 extents += unit.give_back_extents(storage, self)?;
             }
         }

@@ -77,8 +77,12 @@ impl SpaceMap {
 }
 
 impl Allocation {
-    /// Grows a file of a filegroup that takes extents, by its own increment. False when none may grow.
+    /// Grows a file of a filegroup that takes extents, by its own increment; with AUTOGROW_ALL_FILES all of its files. False when none may
+    /// grow.
     pub(super) fn grow_another(&self, storage: &DatabaseStorage, filegroup: u16) -> Result<bool> {
+        if self.closed.is_empty() {
+            return storage.files.grow_in(filegroup, EXTENT_PAGES);
+        }
         let files = storage.files.file_ids_in(filegroup).into_iter();
         for file in files.filter(|file| !self.closed.contains(file)) {
             if storage.files.grow(file, EXTENT_PAGES)?.is_some() {

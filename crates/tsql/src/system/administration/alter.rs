@@ -27,7 +27,7 @@ pub fn alter(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Alter
         .map_or_else(|| context.database.name(), |name| name.text.clone());
     let outcome = act(context, host, &name, &statement.action);
     outcome.map_err(|error| match error.number {
-        3906 | 3908 | 5004 | 5011 | 5052 | 5058 | 5061 | 5063 | 5093 | 5094 => match host.message(&error) {
+        3906 | 3908 | 5004 | 5011 | 5052 | 5058 | 5061 | 5063 | 5070 | 5093 | 5094 => match host.message(&error) {
             Ok(()) => Error::new(5069, 16, 1, "ALTER DATABASE statement failed."),
             Err(gone) => gone,
         },
@@ -184,6 +184,9 @@ impl<'a> Change<'a> {
             .place_of(&entry, &specification.name)
             .ok_or_else(|| Error::no_such_file(&specification.name))?;
         let mut file = entry.files[place].clone();
+        if let Some(filegroup) = entry.read_only_filegroup_of(&file) {
+            return Err(Error::files_of_read_only_filegroup(filegroup, 3));
+        }
         if let Some(new_name) = &specification.new_name {
             if self.place_of(&entry, new_name).is_some_and(|other| other != place) {
                 return Err(Error::duplicate_file_name(new_name));
@@ -276,7 +279,7 @@ impl<'a> Change<'a> {
         };
         let found = filegroups.iter().find(is_meant).map(|filegroup| filegroup.id);
         let name = written.map_or("default", |name| &name.text);
-        found.ok_or_else(|| crate::messages::invalid_data_space("filegroup", name))
+        found.ok_or_else(|| crate::messages::invalid_data_space("filegroup", name, 4))
     }
 
     /// ADD FILE to a filegroup, and ADD LOG FILE, one after the other.

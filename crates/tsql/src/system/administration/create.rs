@@ -64,14 +64,15 @@ fn filegroups_of(context: &SystemContext<'_>, statement: &ast::CreateDatabase) -
     let mut filegroups = Vec::new();
     filegroups.push(FilegroupEntry {
         id: engine::buffer::PRIMARY_FILEGROUP,
-        ..context.instance.new_filegroup(&filegroups, "PRIMARY")
+        ..context.instance.new_filegroup(&filegroups, &[], "PRIMARY")
     });
     for declared in &statement.filegroups {
         super::filegroup::check_new_name(&filegroups, &declared.name.text, 1)?;
-        let mut made = context.instance.new_filegroup(&filegroups, &declared.name.text);
+        let mut made = context.instance.new_filegroup(&filegroups, &[], &declared.name.text);
         made.is_default = declared.default;
         filegroups.push(made);
     }
+    filegroups[0].highest_id = filegroups.iter().map(|made| made.id).max().unwrap_or(0);
     match statement.filegroups.iter().filter(|declared| declared.default).count() {
         0 => filegroups[0].is_default = true,
         1 => {}
@@ -205,6 +206,11 @@ fn after(host: &mut dyn Host, error: Error) -> Error {
 
 fn refuse_unsupported(statement: &ast::CreateDatabase) -> Result<()> {
     let refused = |what: &str| Err(crate::messages::not_supported(what));
+    let is_of_another = statement.snapshot_of.is_some() || statement.copy_of.is_some();
+    if is_of_another && !statement.filegroups.is_empty() {
+        // The files of both are in the filegroups of the other database's.
+        return refused("FILEGROUP");
+    }
     if statement.attach == Some(ast::Attach::RebuildLog) {
         return refused("FOR ATTACH_REBUILD_LOG");
     }

@@ -4,17 +4,22 @@
 //! and files), and as the list of "Database Engine events and errors (5000 to 5999)" has them. READ_ONLY and READ_WRITE need the database for
 //! themselves, and do not wait for it (5070; sql-docs, "ALTER DATABASE File and Filegroup Options").
 
-use engine::catalog::{FilegroupEntry, PRIMARY_FILEGROUP};
+use engine::cancel;
+use engine::catalog::{DatabaseEntry, FilegroupEntry, PRIMARY_FILEGROUP};
+use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::instance::{MSDB, Operation, Work};
+use engine::lock::{Mode, Resource};
 
 use super::super::{Host, SystemContext};
-use super::options::clear_others;
+use super::options::{LOOK_EVERY, NOT_ALONE, clear_others};
 use crate::ast::{FilegroupProperty, Identifier, Termination};
 use crate::messages;
 
 /// The most filegroups of a database (sql-docs, "Maximum capacity specifications for SQL Server").
 const FILEGROUPS_MAX: usize = 32_767;
+/// Looks for a moment in which the instance's own work does not use the database.
+const LOOKS_MAX: u32 = 200;
 
 fn is_primary(filegroup: &FilegroupEntry) -> bool {
     u32::from(filegroup.id) == PRIMARY_FILEGROUP
@@ -52,18 +57,24 @@ pub(super) fn check_new_name(filegroups: &[FilegroupEntry], name: &str, state: u
 pub(super) fn add(context: &SystemContext<'_>, operation: &Operation, name: &Identifier) -> Result<()> {
     check_user_database(operation)?;
     let instance = context.instance;
+    let files = operation.entry().files.into_iter().filter(|file| !file.log);
+    let mut taken: Vec<u16> = files.map(|file| file.filegroup).collect();
+    taken.extend(operation.database()?.filegroups_of_definitions(context.session_id));
     instance.alter_filegroups(operation, |filegroups| {
         check_new_name(filegroups, &name.text, 1)?;
         if filegroups.len() >= FILEGROUPS_MAX {
             return Err(messages::not_supported("more than 32767 filegroups"));
         }
-        let new = instance.new_filegroup(filegroups, &name.text);
+        let new = instance.new_filegroup(filegroups, &taken, &name.text);
         filegroups.push(new);
         Ok(())
     })
 }
 
-/// REMOVE FILEGROUP: one without files, that no definition names.
+/// REMOVE FILEGROUP: one without files, that no definition names. Changes of definitions that others have not ended yet are waited for.
+///
+/// # Errors
+/// 5014 for one that is not there, 5042 for one that is not empty; those of waiting for a lock.
 pub(super) fn remove(
     context: &SystemContext<'_>,
     host: &mut dyn Host,
@@ -71,6 +82,22 @@ pub(super) fn remove(
     name: &Identifier,
 ) -> Result<()> {
     let (entry, database) = (operation.entry(), operation.database()?);
+    let locks = context.engine.borrow().locks().clone();
+    let definitions = Resource::Object(database.id, database.catalog_object_id());
+    locks.lock(definitions, Mode::S)?;
+    let removed = take_away(context, operation, (&entry, &database), name);
+    locks.unlock(definitions);
+    removed?;
+    let text = format!("The filegroup '{}' has been removed.", name.text);
+    host.message(&Error::new(5044, 10, 1, text))
+}
+
+fn take_away(
+    context: &SystemContext<'_>,
+    operation: &Operation,
+    (entry, database): (&DatabaseEntry, &Database),
+    name: &Identifier,
+) -> Result<()> {
     context.instance.alter_filegroups(operation, |filegroups| {
         let place = position(filegroups, &name.text);
         let place = place.ok_or_else(|| messages::no_such_filegroup(&name.text, &entry.name, 1))?;
@@ -91,9 +118,7 @@ pub(super) fn remove(
         }
         filegroups.remove(place);
         Ok(())
-    })?;
-    let text = format!("The filegroup '{}' has been removed.", name.text);
-    host.message(&Error::new(5044, 10, 1, text))
+    })
 }
 
 /// MODIFY FILEGROUP.
@@ -133,7 +158,8 @@ fn word_of(property: &FilegroupProperty) -> &'static str {
     }
 }
 
-/// READ_ONLY and READ_WRITE: nobody is changing anything in the filegroup when it becomes what is said.
+/// READ_ONLY and READ_WRITE: the database is this session's alone meanwhile, so that nobody is changing anything in the filegroup when it
+/// becomes what is said. What deleted rows and values have left there is cleaned before, because nothing is written there afterwards.
 ///
 /// # Errors
 /// 5070 while others use the database; those of [`change`].
@@ -143,30 +169,33 @@ fn set_read_only(
     (name, filegroup): (&str, &Identifier),
     is_read_only: bool,
 ) -> Result<()> {
-    let database = context.instance.database(name)?;
-    let mut alone = || {
-        let cleared = clear_others(context, host, &database, Some(Termination::NoWait));
-        cleared.map_err(|_| messages::users_in_database(name))
-    };
-    alone()?;
     let operation = context.instance.alter(name, Work::Alter)?;
-    change(
-        context,
-        &operation,
-        filegroup,
-        &FilegroupProperty::ReadOnly(is_read_only),
-    )?;
-    // Who came in meanwhile may have begun a change; from now on none begins.
-    let outcome = alone();
-    if outcome.is_err() {
-        change(
-            context,
-            &operation,
-            filegroup,
-            &FilegroupProperty::ReadOnly(!is_read_only),
-        )?;
+    let database = operation.database()?;
+    for look in 0..LOOKS_MAX {
+        clear_others(context, host, &database, Some(Termination::NoWait)).map_err(|error| match error.number {
+            NOT_ALONE => messages::users_in_database(name),
+            _ => error,
+        })?;
+        // No session enters while the lock on the database is held.
+        let alone = context.engine.borrow().alone_in(&database);
+        if let Some(_alone) = alone {
+            if is_read_only {
+                database.check_writable()?;
+                database.settle()?;
+            }
+            return change(
+                context,
+                &operation,
+                filegroup,
+                &FilegroupProperty::ReadOnly(is_read_only),
+            );
+        }
+        cancel::look()?;
+        if look + 1 < LOOKS_MAX {
+            std::thread::sleep(LOOK_EVERY);
+        }
     }
-    outcome
+    Err(messages::users_in_database(name))
 }
 
 /// # Errors

@@ -19,7 +19,7 @@ use super::super::{Host, SystemContext};
 use crate::ast::{DatabaseOption, Termination};
 
 /// How often those who still use a database are looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Patience of SET options that need the database for themselves, when nothing is said about others' transactions.
 const PATIENCE_MICROS: u64 = 20_000_000;
 
@@ -153,7 +153,7 @@ fn set_read_committed_snapshot(
 }
 
 /// The error of [`clear_others`] when others stay.
-const NOT_ALONE: i32 = 5061;
+pub(super) const NOT_ALONE: i32 = 5061;
 
 /// ALLOW_SNAPSHOT_ISOLATION: transactions under way are waited for, new ones go on (sql-docs, ALTER DATABASE SET). Who stops waiting finds
 /// the option as it was.

@@ -131,6 +131,9 @@ pub(super) fn filegroup(command: &Command<'_>, host: &mut dyn Host) -> Result<()
         host.message(&counted(object))?;
     }
     findings(host, consistency.iter().copied())?;
+    if silent && allocation.is_empty() && consistency.is_empty() {
+        return Ok(());
+    }
     let text = format!(
         "CHECKFILEGROUP found {} allocation errors and {} consistency errors in database '{}'.",
         allocation.len(),
@@ -149,10 +152,10 @@ fn filegroup_of(command: &Command<'_>, database: &Database) -> Result<u16> {
         Some(0) => filegroup.id == PRIMARY_FILEGROUP,
         Some(number) => i64::from(filegroup.id) == number,
         None if written.is_empty() => filegroup.id == PRIMARY_FILEGROUP,
-        None => filegroup.name.eq_ignore_ascii_case(&written),
+        None => filegroup.name.to_lowercase() == written.to_lowercase(),
     };
     let found = filegroups.iter().find(is_meant).map(|filegroup| filegroup.id);
-    found.ok_or_else(|| crate::messages::invalid_data_space("filegroup", &written))
+    found.ok_or_else(|| crate::messages::invalid_data_space("filegroup", &written, 1))
 }
 
 /// `DBCC CHECKTABLE ('table')`.

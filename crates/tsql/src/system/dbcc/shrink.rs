@@ -75,6 +75,9 @@ pub(super) fn file(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     if how.empties && (file.log || file.file_id == PRIMARY_FILE) {
         return Err(not_emptied(file));
     }
+    if entry.read_only_filegroup_of(file).is_some() {
+        return Err(Error::file_is_read_only(&file.name));
+    }
     let row = shrink(command, &database, (file, how, target), host)?;
     let mut table = Table::new(&COLUMNS);
     table.push(row);
@@ -174,7 +177,7 @@ fn check_writable(database: &Database) -> Result<()> {
 }
 
 /// `DBCC SHRINKDATABASE (database [, percent])`: every file, as far as it goes. "The Database Engine doesn't display rows for those
-/// files not shrunk" (sql-docs, DBCC SHRINKDATABASE). Of data files with less free space than is to be left 5201 says so.
+/// files not shrunk" (sql-docs, DBCC SHRINKDATABASE). Files of a filegroup that is READ_ONLY are not. Of data files with less free space than is to be left 5201 says so.
 pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
     check_no_transaction("shrinkdatabase", host)?;
     let operation = begin(command, &*command.database(0)?)?;
@@ -187,7 +190,9 @@ pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()>
         .unwrap_or(0)
         .min(99);
     let mut table = Table::new(&COLUMNS);
-    for file in &operation.entry().files {
+    let entry = operation.entry();
+    let writable = entry.files.iter();
+    for file in writable.filter(|file| entry.read_only_filegroup_of(file).is_none()) {
         let used = match file.log {
             true => used_pages(&database, file),
             false => u64::from(database.pages_packed(file.file_id)),

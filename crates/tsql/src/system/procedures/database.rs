@@ -199,7 +199,7 @@ fn help_filegroup(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &
     let mut filegroups = entry.every_filegroup();
     let wanted = text(arguments, 0);
     if let Some(name) = wanted {
-        filegroups.retain(|filegroup| filegroup.name.eq_ignore_ascii_case(name));
+        filegroups.retain(|filegroup| filegroup.name.to_lowercase() == name.to_lowercase());
         if filegroups.is_empty() {
             let text = format!("The current database does not contain a filegroup named '{name}'.");
             return Err(Error::new(15324, 16, 1, text));
