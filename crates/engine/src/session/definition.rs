@@ -314,6 +314,13 @@ impl Session {
             // Large values stay in the filegroup that they are in when the rows move to another.
             table.text_space = Some(before.data_space);
         }
+        check_room(database, &table)?;
+        let all_goes = TableDefinition {
+            heap: None,
+            indexes: Vec::new(),
+            ..table.clone()
+        };
+        database.check_storage_may_go(&object.definition, Some(&all_goes))?;
         let owner = database.clone();
         self.write(database, |ctx| make_storage(ctx, &owner, &mut table, claim))?;
         self.replace_object(database, object, object.definition.with_table(table))
@@ -382,9 +389,7 @@ pub(super) fn make_storage(
         table.data_space = clustered.data_space;
     }
     let name = format!("{}.{}", table.schema, table.name);
-    if let Some(space) = table.text_space {
-        database.check_new_storage(space)?;
-    }
+    check_room(database, table)?;
     table.heap = match table.clustered() {
         Some(_) => None,
         None => {
@@ -404,6 +409,18 @@ pub(super) fn make_storage(
 /// Whether a table has columns whose values have no limit.
 fn has_unlimited(table: &TableDefinition) -> bool {
     table.columns.iter().any(|column| is_unlimited(column.sql_type))
+}
+
+/// Whether the storage of a table may be made where its definition says. It is asked before any is made: what is made in one filegroup would
+/// have no owner when another refuses.
+///
+/// # Errors
+/// Those of [`Database::check_new_storage`].
+fn check_room(database: &Database, table: &TableDefinition) -> Result<()> {
+    let rows = table.clustered().map_or(table.data_space, |index| index.data_space);
+    let indexes = table.indexes.iter().map(|index| index.data_space);
+    let mut spaces = indexes.chain([rows]).chain(table.text_space);
+    spaces.try_for_each(|space| database.check_new_storage(space).map(|_| ()))
 }
 
 /// Room in a filegroup.

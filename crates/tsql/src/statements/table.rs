@@ -331,43 +331,7 @@ impl Executor<'_> {
         if !replaces && (is_disabled || statistics.iter().any(|known| create.name.is(&known.name))) {
             return Err(messages::index_exists(&create.table.to_string(), &create.name.text));
         }
-        let columns = index_columns(&definition, &create.columns, &create.included_columns)?;
-        if create.clustered && !columns.included.is_empty() {
-            return Err(messages::include_of_clustered_index());
-        }
-        let filter = match &create.filter {
-            Some(filter) => {
-                Some(self.index_filter(&definition, (&create.name.text, &create.table.to_string()), filter)?)
-            }
-            None => None,
-        };
-        if filter.is_some() && create.clustered {
-            return Err(messages::filter_incorrect(&create.name.text, &create.table.to_string()));
-        }
-        let index = IndexDefinition {
-            index_id: u32::from(create.clustered),
-            name: create.name.text.clone(),
-            keys: columns.keys,
-            included: columns.included,
-            carried: Vec::new(),
-            unique: create.unique,
-            primary_key: false,
-            unique_constraint: false,
-            constraint_id: 0,
-            is_system_named: false,
-            collation_version: COLLATION_VERSION,
-            is_disabled: false,
-            filter,
-            options: index_options(&create.options, IndexOptions::default()),
-            data_space: match space_of_index(&database, create.data_space.as_ref())? {
-                OF_THE_TABLE => definition.data_space,
-                space => space,
-            },
-            storage: StorageRoot {
-                unit: 0,
-                first_iam: (0, 0),
-            },
-        };
+        let index = self.index_to_make(&database, create, &definition)?;
         if crate::bind::needs_settings(&definition, &index) {
             self.session.require_index_settings("CREATE INDEX")?;
         }
@@ -384,6 +348,52 @@ impl Executor<'_> {
             Some(&create.name.text),
             &create.options,
         )
+    }
+
+    /// The index that CREATE INDEX describes.
+    fn index_to_make(
+        &self,
+        database: &Database,
+        create: &CreateIndex,
+        definition: &TableDefinition,
+    ) -> Result<IndexDefinition> {
+        let columns = index_columns(definition, &create.columns, &create.included_columns)?;
+        if create.clustered && !columns.included.is_empty() {
+            return Err(messages::include_of_clustered_index());
+        }
+        let filter = match &create.filter {
+            Some(filter) => {
+                Some(self.index_filter(definition, (&create.name.text, &create.table.to_string()), filter)?)
+            }
+            None => None,
+        };
+        if filter.is_some() && create.clustered {
+            return Err(messages::filter_incorrect(&create.name.text, &create.table.to_string()));
+        }
+        Ok(IndexDefinition {
+            index_id: u32::from(create.clustered),
+            name: create.name.text.clone(),
+            keys: columns.keys,
+            included: columns.included,
+            carried: Vec::new(),
+            unique: create.unique,
+            primary_key: false,
+            unique_constraint: false,
+            constraint_id: 0,
+            is_system_named: false,
+            collation_version: COLLATION_VERSION,
+            is_disabled: false,
+            filter,
+            options: index_options(&create.options, IndexOptions::default()),
+            data_space: match space_of_index(database, create.data_space.as_ref())? {
+                OF_THE_TABLE => definition.data_space,
+                space => space,
+            },
+            storage: StorageRoot {
+                unit: 0,
+                first_iam: (0, 0),
+            },
+        })
     }
 
     /// Adds an index to a table that may have rows.

@@ -212,7 +212,7 @@ fn a_read_only_filegroup_is_clean_when_it_becomes_so_and_stays_as_it_is() {
         let file = story
             .disk
             .open(
-                &std::path::PathBuf::from("/instance").join(name),
+                &std::path::PathBuf::from("/instance/data").join(name),
                 disk::Access::Buffered,
             )
             .unwrap();
@@ -413,9 +413,9 @@ fn checkdb_looks_where_things_are() {
 #[test]
 fn old_views_and_commands_know_filegroups() {
     let mut story = begin();
-    story.run("alter database d add filegroup [Ärchiv]");
+    story.run("alter database d add filegroup [Ärchiv] use d");
     assert_eq!(
-        story.rows("use d select name, groupid from sysfiles order by fileid"),
+        story.rows("select name, groupid from sysfiles order by fileid"),
         ["d 1", "d_log 0", "a1 2", "a2 2", "h1 3"]
     );
     assert_eq!(
@@ -430,7 +430,7 @@ fn old_views_and_commands_know_filegroups() {
 #[test]
 fn on_is_said_once_and_has_no_column_in_a_variable() {
     let mut story = begin();
-    assert_eq!(story.errors("use d create table n (id int) on hot on archive"), [102]);
+    assert_eq!(story.errors("use d create table n (id int) on hot on archive"), [156]);
     assert_eq!(
         story.errors("use d create table n (id int, f varchar(max)) textimage_on hot textimage_on archive"),
         [102]
