@@ -173,7 +173,7 @@ fn nothing_in_a_read_only_filegroup_changes() {
              create table u (id int primary key, f int, v int) on hot create index i on u (f) on archive insert u values (1, 1, 1)
              use master",
         );
-        // Somebody is there.
+        // Another session is there.
         let mut other = story.beside();
         crate::story::told(&mut other, "use d");
         assert_eq!(

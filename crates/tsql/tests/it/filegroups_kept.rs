@@ -419,9 +419,7 @@ fn old_views_and_commands_know_filegroups() {
         ["d 1", "d_log 0", "a1 2", "a2 2", "h1 3"]
     );
     assert_eq!(
-        story
-            .answer("use d dbcc checkfilegroup ('ärchiv') with no_infomsgs")
-            .trim(),
+        story.answer("dbcc checkfilegroup ('ärchiv') with no_infomsgs").trim(),
         ""
     );
     assert!(story.errors("use d exec sp_helpfilegroup 'ärchiv'").is_empty());

@@ -144,7 +144,7 @@ fn files_grow_by_their_setting_up_to_their_limit() {
     assert_eq!(bench.files.grow(1, 1).unwrap().unwrap().pages_after, 384 + 39);
     assert!(bench.files.modify(1, "vlf1", None, FileGrowth::Bytes(0)));
     assert!(bench.files.modify(3, "vlf3", None, FileGrowth::Bytes(0)));
-    assert!(!bench.files.grow_any(1).unwrap());
+    assert!(!bench.files.grow_in(crate::buffer::PRIMARY_FILEGROUP, 1).unwrap());
     let information = bench.files.information();
     assert_eq!((information[0].page_count, information[1].id), (423, 3));
     assert_eq!(bench.fill_of(PageId::new(1, 5_000)).unwrap_err().number, 824);

@@ -274,7 +274,11 @@ impl Bench {
     pub fn assert_redo_makes_the_same_pages(&self) {
         let replayed = Bench::new(256, LogPolicy::native());
         while replayed.storage.files.page_count(1) < self.storage.files.page_count(1) {
-            replayed.storage.files.grow_any(8).unwrap();
+            replayed
+                .storage
+                .files
+                .grow_in(crate::buffer::PRIMARY_FILEGROUP, 8)
+                .unwrap();
         }
         let mut damaged = DamagedPages::new();
         let mut changes = 0;
