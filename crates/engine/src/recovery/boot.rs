@@ -532,12 +532,18 @@ impl BootRecord {
     /// # Errors
     /// 824 when the bytes are not one; 950 and 948 for one of an older or a newer format.
     pub fn decode(bytes: &[u8], database: &str) -> Result<BootRecord> {
-        let bytes = &whole(bytes, database)?.ok_or_else(damaged(database))?;
-        let lsn = |offset: usize| Lsn::read(bytes, offset).ok_or_else(damaged(database));
-        Ok(BootRecord {
+        let readable = whole(bytes, database)?.and_then(|bytes| BootRecord::read(&bytes));
+        let text = format!("the boot record of database '{database}' is not readable");
+        readable.ok_or_else(|| Error::damaged_content(&text))
+    }
+
+    /// The record of a copy that is whole; `None` when a part of it says nothing that can be.
+    fn read(bytes: &[u8; BOOT_BYTES]) -> Option<BootRecord> {
+        let lsn = |offset: usize| Lsn::read(bytes, offset);
+        Some(BootRecord {
             guid: part(bytes, 4),
             created: decode_time(bytes, 20),
-            recovery_model: RecoveryModel::from_number(bytes[28]).ok_or_else(damaged(database))?,
+            recovery_model: RecoveryModel::from_number(bytes[28])?,
             clean: bytes[29] & 1 != 0,
             restoring: bytes[29] & 2 != 0,
             compatibility_level: u16::from_le_bytes(part(bytes, 30)),
@@ -553,9 +559,9 @@ impl BootRecord {
             catalog_object: number_at(bytes, 102),
             restored_to: lsn(106)?,
             restore_position: lsn(158)?,
-            path: decode_path(bytes).ok_or_else(damaged(database))?,
+            path: decode_path(bytes)?,
             needs_upgrade: number_at(bytes, 0) == OLDEST_FORMAT || bytes[29] & 4 != 0,
-            ids: decode_ids(bytes).ok_or_else(damaged(database))?,
+            ids: decode_ids(bytes)?,
             server_version: u16::from_le_bytes(part(bytes, AT_SERVER_VERSION)),
             log_policy: u16::from_le_bytes(part(bytes, AT_LOG_POLICY)),
             has_collations: number_at(bytes, AT_FEATURES) & FEATURE_COLLATIONS != 0,
@@ -602,11 +608,6 @@ impl BootRecord {
             nothing_but_base: bytes[29] & 16 != 0,
         })
     }
-}
-
-/// 824 for the record of a database.
-fn damaged(database: &str) -> impl Fn() -> Error + Copy {
-    move || Error::damaged_content(&format!("the boot record of database '{database}' is not readable"))
 }
 
 fn decode_ids(bytes: &[u8; BOOT_BYTES]) -> Option<IdCounters> {
