@@ -22,15 +22,14 @@
 //! 8388608 = changes of open transactions that were carried forward in the log, 16777216 = triggers of the database,
 //! 33554432 = copies, for which pages are kept before they are overwritten, 67108864 = log records with links, and transactions undone page by
 //! page, 134217728 = extents of large values given back, 268435456 = temporal tables,
-//! 536870912 = columns of json,
-//! 1073741824 = indexed views, 2147483648 = filegroups beside PRIMARY, partition functions and schemes
+//! 536870912 = columns of json, 1073741824 = indexed views, 2147483648 = features beyond these, at 232
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION,
 //! 32 = made by DBCC CLONEDATABASE, 64 = and verified, 128 = ACCELERATED_DATABASE_RECOVERY
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
 //! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 i32,u32 last CHECKDB that found nothing, 0 = none known
-//! 232 zero .. 256 room for later versions
+//! 232 u32 further features: 1 = filegroups beside PRIMARY | 236 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded, 8 = restoring: a differential backup is being copied, 16 = restoring: nothing
 //! but the base was. A record of format 2 is read as one that is still to be upgraded, and written as one of format 3. `database::upgrade`
@@ -66,6 +65,7 @@ const AT_ROW_VERSION: usize = 192;
 const AT_CHANGE_BASE: usize = 200;
 const AT_CHANGE_GENERATION: usize = 216;
 const AT_LAST_GOOD_CHECK: usize = 224;
+const AT_FURTHER_FEATURES: usize = 232;
 const AT_SERVER_VERSION: usize = 176;
 const AT_LOG_POLICY: usize = 178;
 const AT_FEATURES: usize = 180;
@@ -132,40 +132,12 @@ const FEATURE_TEMPORAL_TABLES: u32 = 268_435_456;
 const FEATURE_JSON: u32 = 536_870_912;
 /// Bit of the features: views have rows of their own, which changes of the tables that they read must keep right.
 const FEATURE_INDEXED_VIEWS: u32 = 1_073_741_824;
-/// Bit of the features: extents belong to filegroups, and tables may be partitioned.
-const FEATURE_DATA_SPACES: u32 = 2_147_483_648;
-const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
-    | FEATURE_CARRIED_COLUMNS
-    | FEATURE_STATISTICS
-    | FEATURE_OPTIONS
-    | FEATURE_REFERENTIAL_ACTIONS
-    | FEATURE_TABLE_TYPES
-    | FEATURE_EXTENDED_PROPERTIES
-    | FEATURE_ROW_VERSIONS
-    | FEATURE_LOCK_INFORMATION
-    | FEATURE_LARGE_VALUES
-    | FEATURE_TRIGGERS
-    | FEATURE_FREED_PAGES
-    | FEATURE_SEQUENCES
-    | FEATURE_COMPUTED_COLUMNS
-    | FEATURE_FILTERED_INDEXES
-    | FEATURE_VERSIONS
-    | FEATURE_XML_SCHEMAS
-    | FEATURE_DATABASE_TRIGGERS
-    | FEATURE_COPIES
-    | FEATURE_LINKS
-    | FEATURE_FREED_LARGE_EXTENTS
-    | FEATURE_TEMPORAL_TABLES
-    | FEATURE_JSON
-    | FEATURE_INDEXED_VIEWS
-    | FEATURE_DATA_SPACES
-    | FEATURE_SYNONYMS
-    | FEATURE_DISABLED_INDEXES
-    | FEATURE_DECISIONS
-    | FEATURE_CHANGE_MAPS
-    | FEATURE_SNAPSHOTS
-    | FEATURE_CLONE
-    | FEATURE_CARRIED_CHANGES;
+/// Bit of the features: there are further ones, which a version that knows none of them has to refuse.
+const FEATURE_FURTHER: u32 = 2_147_483_648;
+/// Bit of the further features: extents belong to filegroups.
+const FURTHER_DATA_SPACES: u32 = 1;
+const FURTHER_KNOWN: u32 = FURTHER_DATA_SPACES;
+// Every bit of the first word has a meaning: what a later version adds is a further feature.
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
 /// PARAMETERIZATION FORCED, among the options of the database.
@@ -341,7 +313,7 @@ pub struct BootRecord {
     pub has_indexed_views: bool,
     /// A table, table type, view or function has a column of json; stays set once one had.
     pub has_json: bool,
-    /// There are, or were, filegroups beside PRIMARY, or tables that are partitioned; of master: in an entry of a database.
+    /// There are, or were, filegroups beside PRIMARY; of master: in an entry of a database.
     pub has_data_spaces: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
@@ -429,6 +401,10 @@ impl BootRecord {
         }
     }
 
+    fn further_features(&self) -> u32 {
+        u32::from(self.has_data_spaces) * FURTHER_DATA_SPACES
+    }
+
     /// The features in use that a reader must know.
     fn features(&self) -> u32 {
         let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
@@ -463,7 +439,7 @@ impl BootRecord {
             | feature(self.has_temporal_tables, FEATURE_TEMPORAL_TABLES)
             | feature(self.has_indexed_views, FEATURE_INDEXED_VIEWS)
             | feature(self.has_json, FEATURE_JSON)
-            | feature(self.has_data_spaces, FEATURE_DATA_SPACES)
+            | feature(self.further_features() != 0, FEATURE_FURTHER)
             | feature(self.is_clone, FEATURE_CLONE)
             | feature(
                 self.is_recovery_accelerated || self.has_carried_changes,
@@ -513,6 +489,7 @@ impl BootRecord {
         put(AT_CHANGE_GENERATION, &self.change_generation.to_le_bytes());
         put(AT_LAST_GOOD_CHECK, &encode_time(self.last_good_check));
         put(AT_FEATURES, &self.features().to_le_bytes());
+        put(AT_FURTHER_FEATURES, &self.further_features().to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
         let read_only = u8::from(self.is_read_only) * OPTION_READ_ONLY;
@@ -600,7 +577,7 @@ impl BootRecord {
             has_temporal_tables: number_at(bytes, AT_FEATURES) & FEATURE_TEMPORAL_TABLES != 0,
             has_indexed_views: number_at(bytes, AT_FEATURES) & FEATURE_INDEXED_VIEWS != 0,
             has_json: number_at(bytes, AT_FEATURES) & FEATURE_JSON != 0,
-            has_data_spaces: number_at(bytes, AT_FEATURES) & FEATURE_DATA_SPACES != 0,
+            has_data_spaces: number_at(bytes, AT_FURTHER_FEATURES) & FURTHER_DATA_SPACES != 0,
             collation: bytes[AT_COLLATION],
             change_base: part(bytes, AT_CHANGE_BASE),
             change_generation: u64::from_le_bytes(part(bytes, AT_CHANGE_GENERATION)),
@@ -639,7 +616,7 @@ fn whole(bytes: &[u8], database: &str) -> Result<Option<[u8; BOOT_BYTES]>> {
         whole
     });
     match whole {
-        Some(whole) if number_at(&whole, AT_FEATURES) & !FEATURES_KNOWN != 0 => {
+        Some(whole) if number_at(&whole, AT_FURTHER_FEATURES) & !FURTHER_KNOWN != 0 => {
             Err(Error::database_too_new(database, FORMAT + 1, FORMAT))
         }
         whole => Ok(whole),
@@ -800,9 +777,9 @@ mod tests {
 
     #[test]
     fn a_feature_that_is_not_known_is_refused_as_a_later_version() {
-        for bit in (0..32).filter(|bit| FEATURES_KNOWN >> bit & 1 == 0) {
+        for bit in (0..32).filter(|bit| FURTHER_KNOWN >> bit & 1 == 0) {
             let mut bytes = sample().encode();
-            bytes[AT_FEATURES..AT_FEATURES + 4].copy_from_slice(&(1u32 << bit).to_le_bytes());
+            bytes[AT_FURTHER_FEATURES..AT_FURTHER_FEATURES + 4].copy_from_slice(&(1u32 << bit).to_le_bytes());
             assert_eq!(BootRecord::decode(&bytes, "vlf").unwrap_err().number, 948);
         }
     }
