@@ -537,6 +537,7 @@ impl RowLayout {
                 Stored::InRow(bytes) => self.decode(bytes, column)?,
                 Stored::OffRow(_) if self.columns[column].0.is_binary() => Value::binary(&[][..]),
                 Stored::OffRow(_) if self.columns[column].0.is_character() => Value::text(""),
+                Stored::OffRow(_) if self.columns[column].0 == SqlType::Json => Value::text(""),
                 Stored::OffRow(place) => self.read_off_row(place, column)?,
             });
         }

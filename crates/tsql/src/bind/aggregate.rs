@@ -153,6 +153,9 @@ pub(super) fn typed_call(
         };
     }
     let argument = argument.map_or_else(|| Err(messages::function_requires(name, 1)), Ok)?;
+    if empty.distinct && argument.sql_type == SqlType::Json {
+        return Err(messages::invalid_operand_type(argument.sql_type.name(), name));
+    }
     let (argument, sql_type) = typed_argument(name, function, argument, count_type)?;
     Ok(AggregateCall {
         argument: Some(argument),

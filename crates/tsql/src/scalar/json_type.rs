@@ -28,6 +28,8 @@ const NAMES_MAX: usize = 32_768;
 const DIGITS_MAX: usize = 38;
 /// Digits after the point of a number that is written with an exponent.
 const FRACTION_DIGITS: usize = 10;
+/// Bytes of a number that its error shows.
+const SHOWN_BYTES_MAX: usize = 128;
 
 /// A text as json.
 ///
@@ -62,7 +64,7 @@ pub fn json_of(text: &str) -> Result<Value> {
 /// 13640 when code page 1252 lacks a character, 13639 when the string is too short.
 pub fn json_text(value: &Value, to: SqlType) -> Result<Value> {
     let text = value.as_str().unwrap_or_default();
-    if !to.is_unicode() && !cp1252::holds(&cp1252::fitted(text)) {
+    if !to.is_unicode() && !cp1252::holds(text) {
         return Err(messages::json_target_code_page());
     }
     let units = match to.is_unicode() {
@@ -298,7 +300,7 @@ impl Number<'_> {
     fn kept(&self, written: &str) -> Result<String> {
         let out_of_range = |state| Error {
             state,
-            ..messages::json_number_out_of_range(written)
+            ..messages::json_number_out_of_range(written.get(..SHOWN_BYTES_MAX).unwrap_or(written))
         };
         let digits = self.whole.trim_start_matches('0').len() + self.fraction.len();
         if !self.has_exponent && digits <= DIGITS_MAX {

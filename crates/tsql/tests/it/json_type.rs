@@ -70,3 +70,28 @@ fn values_survive_stops_power_cuts_and_restores() {
     check(&mut story);
     assert!(has_json(&story));
 }
+
+/// A cast to code page 1252 wrote other characters for those that it lacks, a quotation mark among them: another document. DISTINCT of COUNT
+/// and the filter of an index compared documents.
+#[test]
+fn no_character_is_lost_and_no_document_is_compared() {
+    let mut story = Story::as_version(ServerVersion::V2025);
+    for foreign in ['Ж', '\u{FF02}'] {
+        let cast = format!("declare @j json = N'[\"{foreign}\"]' select cast(@j as varchar(max))");
+        assert_eq!(story.errors(&cast), [13640], "{foreign}");
+    }
+    let known = "declare @j json = N'[\"é\"]' select cast(@j as varchar(max))";
+    assert_eq!(story.rows(known), ["[\"é\"]"]);
+    story.run("create table t (id int, n int null, d json)");
+    assert_eq!(story.errors("select count(distinct d) from t"), [8117]);
+    assert_eq!(story.errors("select approx_count_distinct(d) from t"), [8117]);
+    assert_eq!(story.errors("create index x on t (id) where d = '{}'"), [10735]);
+    let long = "declare @j varchar(max) = '[\"' + replicate(cast('x' as varchar(max)), 100000) + '\"]'";
+    story.run(&format!("{long} insert t values (1, null, @j) update t set n = 1"));
+    assert_eq!(
+        story.rows("select n, len(cast(d as varchar(max))) from t"),
+        ["1 100004"]
+    );
+    let digits = "declare @j json = '[' + replicate(cast('1' as varchar(max)), 5000) + ']'";
+    assert_eq!(story.errors(digits), [1007]);
+}

@@ -216,13 +216,13 @@ fn a_newer_format_is_refused_as_sql_server_does() {
         later.error_log()
     );
     assert!(!later.errors("use d").is_empty());
-    story::change_boot_pages(&disk, "d.mdf", |payload| (payload[0], payload[183]) = (3, 128));
+    story::change_boot_pages(&disk, "d.mdf", |payload| (payload[0], payload[235]) = (3, 128));
     let featured = Story::on(disk.snapshot(), LogPolicy::native());
     assert!(
         featured.error_log().iter().any(|line| line.contains(text)),
         "a feature that is not known"
     );
-    story::change_boot_pages(&disk, "d.mdf", |payload| payload[183] = 0);
+    story::change_boot_pages(&disk, "d.mdf", |payload| payload[235] = 0);
     let mut story = Story::on(disk.snapshot(), LogPolicy::native());
     story.run("use d");
 }
