@@ -56,6 +56,7 @@ fn pool() -> Result<BufferPool> {
         bytes: u64::from(PAGES) * PAGE_BYTES as u64,
         bytes_max: None,
         growth: FileGrowth::Bytes(0),
+        filegroup: 1,
     };
     let files = DataFiles::create(&environment, identity, &[specification], FileOptions::default())?;
     let pool = BufferPool::new(environment, 2 * u64::from(PAGES) * PAGE_BYTES as u64);

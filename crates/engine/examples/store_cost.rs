@@ -54,6 +54,7 @@ fn open_storage(env: &Environment) -> Result<DatabaseStorage> {
         bytes: 512 << 20,
         bytes_max: None,
         growth: FileGrowth::Bytes(64 << 20),
+        filegroup: 1,
     };
     let identity = DatabaseIdentity {
         id: 5,

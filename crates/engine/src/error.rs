@@ -87,6 +87,12 @@ impl Error {
         damaged_page(what: &str, page: &str, database_id: u16, offset: u64, path: &str) = 824, 24, 2, "SQL Server detected a logical consistency-based I/O error: {what}. It occurred during a read of page {page} in database ID {database_id} at offset {offset:#016x} in file '{path}'.  Additional messages in the SQL Server error log or operating system error log may provide more detail. This is a severe error condition that threatens database integrity and must be corrected immediately. Complete a full database consistency check (DBCC CHECKDB). This error can be caused by many factors; for more information, see SQL Server Books Online.";
         /// 824: what sound pages hold contradicts itself; which page it was is not known any more.
         damaged_content(what: &str) = 824, 24, 3, "SQL Server detected a logical consistency-based I/O error: {what}. Additional messages in the SQL Server error log or operating system error log may provide more detail. This is a severe error condition that threatens database integrity and must be corrected immediately. Complete a full database consistency check (DBCC CHECKDB). This error can be caused by many factors; for more information, see SQL Server Books Online.";
+        /// 652: rows of a table, or entries of an index, in a filegroup that is READ_ONLY. The name of a heap is empty.
+        filegroup_is_not_changed(index: &str, table: &str, rowset: i64, filegroup: &str) = 652, 16, 1, "The index \"{index}\" for table \"{table}\" (RowsetId {rowset}) resides on a read-only filegroup (\"{filegroup}\"), which cannot be modified.";
+        /// 622: an extent is wanted in a filegroup without files.
+        filegroup_has_no_files(filegroup: &str) = 622, 16, 3, "The filegroup \"{filegroup}\" has no files assigned to it. Tables, indexes, text columns, ntext columns, and image columns cannot be populated on this filegroup until a file is added.";
+        /// 1924: something is to be made in a filegroup that is READ_ONLY.
+        filegroup_is_read_only(filegroup: &str) = 1924, 16, 2, "Filegroup '{filegroup}' is read-only.";
         /// 911: there is no such database.
         no_such_database(name: &str) = 911, 16, 1, "Database '{name}' does not exist. Make sure that the name is entered correctly.";
         /// 924: SINGLE_USER, and another session is that user.
@@ -190,6 +196,10 @@ impl Error {
         size_above_maximum() = 5040, 16, 1, "MODIFY FILE failed. Size is greater than MAXSIZE.";
         /// 5041: no file of that name.
         no_such_file(file: &str) = 5041, 16, 1, "MODIFY FILE failed. File '{file}' does not exist.";
+        /// 5031: what says no filegroup has to go somewhere.
+        last_file_of_default_filegroup(file: &str) = 5031, 16, 1, "Cannot remove the file '{file}' because it is the only file in the DEFAULT filegroup.";
+        /// 5048: the files of a filegroup that is READ_ONLY stay what they are.
+        files_of_read_only_filegroup(filegroup: &str) = 5048, 16, 1, "Cannot add, remove, or modify files in filegroup '{filegroup}'. The filegroup is read-only.";
         /// 5042: a file still holds something.
         file_is_not_empty(file: &str) = 5042, 16, 1, "The file '{file}' cannot be removed because it is not empty.";
         /// 4860: a file of rows that is not there, or that may not be read.

@@ -6,6 +6,7 @@
 mod bulk_files;
 mod clr;
 mod cursors;
+mod data_spaces;
 mod indexed_views;
 mod large_objects;
 mod temporal;
@@ -13,6 +14,7 @@ mod temporal;
 pub(crate) use bulk_files::*;
 pub(crate) use clr::*;
 pub(crate) use cursors::*;
+pub(crate) use data_spaces::*;
 pub(crate) use indexed_views::*;
 pub(crate) use large_objects::*;
 pub(crate) use temporal::*;

@@ -1,6 +1,6 @@
 //! The description in a backup set: the columns of RESTORE HEADERONLY and FILELISTONLY, and the data that a restore needs.
 
-use crate::catalog::FileEntry;
+use crate::catalog::{FileEntry, FilegroupEntry};
 use crate::log::LogPath;
 use crate::seams::DateTimeTicks;
 use serde::{Deserialize, Serialize};
@@ -138,6 +138,9 @@ pub struct SetDescription {
     pub set_guid: [u8; 16],
     /// FILELISTONLY.
     pub files: Vec<BackupFile>,
+    /// The database's filegroups; empty for PRIMARY alone.
+    #[serde(default)]
+    pub filegroups: Vec<FilegroupEntry>,
     /// Of a differential backup.
     #[serde(default)]
     pub differential_base: Option<DifferentialBase>,
@@ -145,6 +148,17 @@ pub struct SetDescription {
     pub boot: Vec<u8>,
     /// Pages of log in the set.
     pub log_pages: u64,
+}
+
+impl SetDescription {
+    /// The filegroup of a data file; `None` for a log file.
+    pub fn filegroup_of(&self, file: &FileEntry) -> Option<FilegroupEntry> {
+        if file.log {
+            return None;
+        }
+        let found = self.filegroups.iter().find(|filegroup| filegroup.id == file.filegroup);
+        Some(found.map_or_else(|| FilegroupEntry::primary(self.family_guid), FilegroupEntry::clone))
+    }
 }
 
 mod time {

@@ -55,6 +55,8 @@ pub struct DataFileSpecification {
     pub bytes_max: Option<u64>,
     /// FILEGROWTH.
     pub growth: FileGrowth,
+    /// The number of its filegroup.
+    pub filegroup: u16,
 }
 
 /// What I/O on a file has cost, as `sys.dm_io_virtual_file_stats` shows it.
@@ -114,6 +116,7 @@ struct IoCounters {
 /// One open data file.
 pub(super) struct DataFile {
     pub id: u16,
+    pub filegroup: u16,
     pub path: PathBuf,
     pub settings: Mutex<Settings>,
     handle: Arc<dyn File>,
@@ -235,6 +238,7 @@ impl DataFile {
     ) -> DataFile {
         DataFile {
             id: specification.id,
+            filegroup: specification.filegroup,
             path: specification.path.clone(),
             settings: Mutex::new(Settings {
                 logical_name: specification.logical_name.clone(),

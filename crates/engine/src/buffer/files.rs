@@ -3,6 +3,7 @@
 use super::before_images::BeforeImages;
 use super::changes::ChangeMap;
 use super::data_file::{DataFile, DataFileInformation, DataFileSpecification, FileGrowth, Settings};
+use super::filegroups::Filegroup;
 use super::double_write::{Batch, DoubleWriteFile, TornReport, is_whole};
 use super::snapshot::SnapshotFiles;
 use crate::error::{Error, NotStored, Result};
@@ -69,7 +70,10 @@ pub struct DataFiles {
     has_snapshots: AtomicBool,
     /// The snapshot or the copy that these are the files of.
     of_snapshot: Option<Arc<SnapshotFiles>>,
-    files: RwLock<BTreeMap<u16, Arc<DataFile>>>,
+    pub(super) files: RwLock<BTreeMap<u16, Arc<DataFile>>>,
+    /// PRIMARY alone while it is empty.
+    pub(super) filegroups: RwLock<Vec<Filegroup>>,
+    pub(super) has_read_only_filegroups: AtomicBool,
     double_write: Option<DoubleWriteFile>,
     batch: Mutex<Batch>,
     growth: Mutex<()>,
@@ -203,6 +207,8 @@ impl DataFiles {
             has_snapshots: AtomicBool::new(false),
             of_snapshot: None,
             files: RwLock::new(BTreeMap::new()),
+            filegroups: RwLock::default(),
+            has_read_only_filegroups: AtomicBool::new(false),
             double_write: None,
             batch: Mutex::new(Batch::new()),
             growth: Mutex::new(()),
@@ -344,22 +350,6 @@ impl DataFiles {
         }))
     }
 
-    /// Grows the first file that may grow. False when none may.
-    pub fn grow_any(&self, pages_needed: u32) -> Result<bool> {
-        for file in self.file_ids() {
-            if self.grow(file, pages_needed)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// Whether FILEGROWTH and MAXSIZE let a file grow by so many pages.
-    pub fn may_grow_any(&self, pages_needed: u32) -> bool {
-        let files = self.files.read();
-        files.values().any(|file| file.next_page_count(pages_needed).is_some())
-    }
-
     /// ALTER DATABASE MODIFY FILE (SIZE = ...): makes a file at least this long, whatever its FILEGROWTH.
     pub fn grow_to(&self, file: u16, bytes: u64) -> Result<()> {
         let _one_at_a_time = self.growth.lock();
@@ -382,7 +372,9 @@ impl DataFiles {
             .map_err(|error| {
                 let path = file.path.display().to_string();
                 match (error.kind, error.operation) {
-                    (DiskErrorKind::DiskFull, _) => Error::disk_full_for_page(&self.identity.name, "PRIMARY"),
+                    (DiskErrorKind::DiskFull, _) => {
+                        Error::disk_full_for_page(&self.identity.name, &self.filegroup_name(file.filegroup))
+                    }
                     (_, "sync") => self.close_after(Error::cannot_grow_file(&path, &Error::cause(&error))),
                     _ => Error::cannot_grow_file(&path, &Error::cause(&error)),
                 }

@@ -10,6 +10,7 @@
 use super::ExtendedProperty;
 use super::clone::BelievedCounts;
 use super::computed::ComputedColumn;
+use super::database_entry::DatabaseEntry;
 use super::escalation::LockEscalation;
 use super::filter::IndexFilter;
 use super::intent::{CommitDecision, FileIntent};
@@ -271,8 +272,20 @@ pub struct IndexDefinition {
     /// Switched off by ALTER INDEX DISABLE. A clustered index that is has the rows still, for REBUILD: nothing else reads or changes them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_disabled: bool,
+    /// `data_space_id` of where it is kept. A database in which anything is kept elsewhere than in PRIMARY says so in its boot record.
+    #[serde(default = "primary_data_space", skip_serializing_if = "is_primary_data_space")]
+    pub data_space: u32,
     /// Its tree.
     pub storage: StorageRoot,
+}
+
+fn primary_data_space() -> u32 {
+    super::PRIMARY_FILEGROUP
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_primary_data_space(data_space: &u32) -> bool {
+    *data_space == super::PRIMARY_FILEGROUP
 }
 
 /// Indexes of format 2 do not say it.
@@ -350,6 +363,12 @@ pub struct TableDefinition {
     pub columns: Vec<ColumnDefinition>,
     /// The heap; `None` when the clustered index holds the rows.
     pub heap: Option<StorageRoot>,
+    /// `data_space_id` of where the rows are, or are to be, while they are a heap.
+    #[serde(default = "primary_data_space", skip_serializing_if = "is_primary_data_space")]
+    pub data_space: u32,
+    /// `TEXTIMAGE_ON`: the filegroup of its large values; `None` where they are beside the rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_space: Option<u32>,
     /// Clustered first.
     pub indexes: Vec<IndexDefinition>,
     /// Nonclustered indexes that are switched off: they have no storage, nothing is searched in them and nothing is kept in them. A database
@@ -470,6 +489,18 @@ impl TableDefinition {
         identities
             .filter_map(|(ordinal, column)| Some((ordinal, column.identity?)))
             .next()
+    }
+
+    /// `data_space_id` of where its rows are.
+    pub fn rows_space(&self) -> u32 {
+        self.clustered().map_or(self.data_space, |index| index.data_space)
+    }
+
+    /// Whether anything of it is kept elsewhere than in PRIMARY.
+    pub fn leaves_primary(&self) -> bool {
+        let indexes = self.every_index().map(|index| index.data_space);
+        let spaces = indexes.chain([self.data_space]).chain(self.text_space);
+        spaces.into_iter().any(|space| !is_primary_data_space(&space))
     }
 
     /// Every allocation unit of the table.
@@ -716,84 +747,6 @@ impl ObjectDefinition {
             ObjectDefinition::Synonym(synonym) => Some((&synonym.schema, &synonym.name)),
             _ => None,
         }
-    }
-}
-
-/// One file of a database, as `sys.master_files` shows it. Sizes in bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileEntry {
-    /// 1 for the primary data file, 2 for the first log file.
-    pub file_id: u16,
-    /// True for a log file.
-    pub log: bool,
-    /// Logical name.
-    pub name: String,
-    /// Path as the script gave it.
-    pub physical_name: String,
-    /// MAXSIZE; `None` for UNLIMITED.
-    pub max_bytes: Option<u64>,
-    /// FILEGROWTH.
-    pub growth: GrowthEntry,
-}
-
-/// FILEGROWTH.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum GrowthEntry {
-    /// FILEGROWTH = 0: the file stays as it is.
-    Fixed,
-    /// By this many bytes.
-    Bytes(u64),
-    /// By this percentage of the current size.
-    Percent(u32),
-}
-
-/// A database of the instance, as master knows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DatabaseEntry {
-    /// The catalog row's id.
-    pub object_id: u32,
-    /// The same in every file of the database.
-    pub guid: [u8; 16],
-    /// `database_id`: 1 to 4 for the system databases, 5 and above for others.
-    pub database_id: u16,
-    /// As declared.
-    pub name: String,
-    /// Data files first.
-    pub files: Vec<FileEntry>,
-    /// Set while CREATE DATABASE or RESTORE has not finished: startup removes what is left of it.
-    pub creating: bool,
-    /// Set while RESTORE replaces the database: its files are not whole, and another RESTORE has to make them.
-    #[serde(default)]
-    pub being_replaced: bool,
-    /// Set by ALTER DATABASE SET OFFLINE.
-    #[serde(default)]
-    pub offline: bool,
-    /// The undo file of a standby database, as it is called on this machine.
-    #[serde(default)]
-    pub standby: Option<String>,
-    /// Set by ALTER DATABASE SET EMERGENCY.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub emergency: bool,
-    /// It waits for more backups of another server, or for its recovery, and has no files yet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub foreign: Option<super::ForeignRestore>,
-    /// What it is a snapshot of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub snapshot_of: Option<super::SnapshotBase>,
-    /// What it is a copy of.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub copy_of: Option<super::CopyBase>,
-    /// It is being made what one of its snapshots is: nothing else may be done with its files until that is over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reverting: Option<super::Reverting>,
-    /// Days and ticks of creation.
-    pub created: (i32, u32),
-}
-
-impl DatabaseEntry {
-    /// The database whose pages it reads: that of a snapshot or of a copy.
-    pub fn base(&self) -> Option<super::SnapshotBase> {
-        self.snapshot_of.or(self.copy_of.map(|copy| copy.of))
     }
 }
 

@@ -14,6 +14,7 @@
 
 mod clone;
 mod computed;
+mod database_entry;
 mod definition;
 mod escalation;
 mod filter;
@@ -30,8 +31,9 @@ mod trigger;
 mod xml_schema;
 
 pub use crate::store::CATALOG_UNIT;
+pub use database_entry::{DatabaseEntry, FileEntry, FilegroupEntry, GrowthEntry, PRIMARY_FILEGROUP};
 pub use definition::{
-    AliasType, CheckConstraint, ColumnDefinition, DatabaseEntry, FileEntry, ForeignKey, GrowthEntry, Identity,
+    AliasType, CheckConstraint, ColumnDefinition, ForeignKey, Identity,
     IndexDefinition, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID, NamedText, ObjectDefinition, ReferentialAction,
     StatisticsDefinition, StorageRoot, TableDefinition, TableType, USER_TYPE_ID_FIRST,
 };

@@ -272,6 +272,7 @@ impl Database {
             }),
             set_guid: place.set_guid,
             files: self.backup_files(&extent.pages),
+            filegroups: self.entry().filegroups,
             differential_base: (set_kind(request) == SetKind::Differential).then_some(DifferentialBase {
                 guid: boot.change_base,
                 lsn: boot.full_backup,

@@ -4,9 +4,6 @@ use super::Database;
 use crate::catalog::TableDefinition;
 use crate::error::Error;
 
-/// All data files are in it.
-const FILEGROUP: &str = "PRIMARY";
-
 impl Database {
     /// Puts the table, and the index if it is one's tree, into a 1105 that names what wants room by its number. `session` sees the table.
     pub(crate) fn name_full_unit(&self, error: Error, session: u16) -> Error {
@@ -16,26 +13,32 @@ impl Database {
         let objects = self.catalog.objects(session);
         let tables = objects.iter().filter_map(|object| object.definition.table());
         match tables.into_iter().find_map(|table| name_in(table, unit)) {
-            Some(name) => Error::filegroup_full(&name, &self.name(), FILEGROUP),
+            Some((name, space)) => Error::filegroup_full(&name, &self.name(), &self.filegroup_name(space)),
             None => error,
         }
     }
 
     /// Puts a name into a 1105 that names what wants room by its number, when no table has it yet.
-    pub(crate) fn name_full_object(&self, error: Error, name: &str) -> Error {
+    pub(crate) fn name_full_object(&self, error: Error, (name, data_space): (&str, u32)) -> Error {
         match error.unit_without_room() {
-            Some(_) => Error::filegroup_full(name, &self.name(), FILEGROUP),
+            Some(_) => Error::filegroup_full(name, &self.name(), &self.filegroup_name(data_space)),
             None => error,
         }
     }
+
+    fn filegroup_name(&self, data_space: u32) -> String {
+        let filegroup = u16::try_from(data_space).unwrap_or(crate::buffer::PRIMARY_FILEGROUP);
+        self.storage.files.filegroup_name(filegroup)
+    }
 }
 
-/// What SQL Server calls a heap or tree of a table: `dbo.t`, and an index's `dbo.t'.'index`, which the sentence puts in quotes.
-fn name_in(table: &TableDefinition, unit: u32) -> Option<String> {
+/// What SQL Server calls a heap or tree of a table: `dbo.t`, and an index's `dbo.t'.'index`, which the sentence puts in quotes; and
+/// where it is.
+fn name_in(table: &TableDefinition, unit: u32) -> Option<(String, u32)> {
     let name = format!("{}.{}", table.schema, table.name);
     if table.heap.is_some_and(|heap| heap.unit == unit) {
-        return Some(name);
+        return Some((name, table.data_space));
     }
     let index = table.indexes.iter().find(|index| index.storage.unit == unit)?;
-    Some(format!("{name}'.'{}", index.name))
+    Some((format!("{name}'.'{}", index.name), index.data_space))
 }

@@ -171,6 +171,7 @@ impl Database {
 
     /// Replaces its entry; the caller stores it in master.
     pub fn set_entry(&self, entry: DatabaseEntry) {
+        self.storage.files.set_filegroups(open::filegroups_of(&entry));
         *self.entry.write() = entry;
     }
 
@@ -249,6 +250,7 @@ impl Database {
         let has_filtered_indexes = table.every_index().any(|index| index.filter.is_some());
         let has_disabled_indexes = !table.disabled_indexes.is_empty() || table.disabled_clustered().is_some();
         let has_temporal_tables = table.is_temporal();
+        let has_data_spaces = table.leaves_primary();
         let is_known = {
             let boot = self.boot.lock();
             has_collations <= boot.has_collations
@@ -259,6 +261,7 @@ impl Database {
                 && has_filtered_indexes <= boot.has_filtered_indexes
                 && has_disabled_indexes <= boot.has_disabled_indexes
                 && has_temporal_tables <= boot.has_temporal_tables
+                && has_data_spaces <= boot.has_data_spaces
         };
         if is_known {
             return Ok(());
@@ -269,6 +272,7 @@ impl Database {
             boot.has_referential_actions |= has_referential_actions;
             boot.has_row_versions |= has_row_versions;
             boot.has_computed_columns |= has_computed_columns;
+            boot.has_data_spaces |= has_data_spaces;
             boot.has_filtered_indexes |= has_filtered_indexes;
             boot.has_disabled_indexes |= has_disabled_indexes;
             boot.has_temporal_tables |= has_temporal_tables;
@@ -328,6 +332,17 @@ impl Database {
             return Ok(());
         }
         self.change_boot(|boot| boot.has_indexed_views = true)
+    }
+
+    /// Says in the boot record that there are filegroups beside PRIMARY, or an entry of master that has them, before there are.
+    ///
+    /// # Errors
+    /// 823 when the boot record cannot be written.
+    pub(crate) fn note_data_spaces(&self) -> Result<()> {
+        if self.boot.lock().has_data_spaces {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_data_spaces = true)
     }
 
     /// Says in the boot record that the catalog has sequences, before it does.

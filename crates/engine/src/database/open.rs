@@ -31,7 +31,7 @@ use super::unfinished::{Undoing, Unfinished};
 use super::{AccessMode, Database, ReuseWait, object_root};
 use crate::buffer::{
     AtomicLsn, BeforeImages, BufferPool, DamagedPages, DataFileSpecification, DataFiles, DatabaseId, DatabaseIdentity,
-    DatabaseStorage, FileGrowth, FileOptions, OpenSnapshots,
+    DatabaseStorage, FileGrowth, FileOptions, Filegroup, OpenSnapshots,
 };
 use crate::cancel;
 use crate::catalog::{CATALOG_UNIT, Catalog, DatabaseEntry, DecidedPart, FileEntry, GrowthEntry};
@@ -155,6 +155,7 @@ impl DatabaseFiles {
                 bytes: file.bytes,
                 bytes_max: entry.max_bytes,
                 growth: data_growth(entry),
+                filegroup: entry.filegroup,
             })
             .collect()
     }
@@ -201,6 +202,19 @@ pub fn data_growth(entry: &FileEntry) -> FileGrowth {
         GrowthEntry::Bytes(bytes) => FileGrowth::Bytes(bytes),
         GrowthEntry::Percent(percent) => FileGrowth::Percent(percent),
     }
+}
+
+/// The filegroups of a database as its files need them.
+pub(super) fn filegroups_of(entry: &DatabaseEntry) -> Vec<Filegroup> {
+    let filegroups = entry.filegroups.iter();
+    filegroups
+        .map(|one| Filegroup {
+            id: one.id,
+            name: one.name.clone(),
+            is_read_only: one.is_read_only,
+            grows_all_files: one.grows_all_files,
+        })
+        .collect()
 }
 
 /// FILEGROWTH as the log takes it.
@@ -327,6 +341,7 @@ impl OpenContext {
 
 fn attach(context: &OpenContext, files: &DatabaseFiles, data: DataFiles, log: Arc<LogManager>) -> Arc<DatabaseStorage> {
     let id = DatabaseId(files.entry.database_id);
+    data.set_filegroups(filegroups_of(&files.entry));
     let data = Arc::new(data);
     context.pool.attach(id, data.clone(), log.clone());
     let (locks, failed) = (context.locks.clone(), context.log_failed.clone());
@@ -366,7 +381,9 @@ struct Parts {
 }
 
 impl Parts {
-    fn assemble(self, context: &OpenContext, files: &DatabaseFiles) -> Result<Database> {
+    fn assemble(mut self, context: &OpenContext, files: &DatabaseFiles) -> Result<Database> {
+        // A snapshot that the database was reverted to may be of a time without them.
+        self.boot.has_data_spaces |= files.entry.has_filegroups();
         let internal_locks = context.internal_locks();
         let root = ObjectRoot {
             object: ObjectId(self.boot.catalog_object),

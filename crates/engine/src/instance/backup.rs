@@ -199,16 +199,13 @@ impl Instance {
         read().map_err(|error| ended("RESTORE HEADERONLY", vec![error]))
     }
 
-    /// The files of a set's database: RESTORE FILELISTONLY. Beside them the base of a differential set.
+    /// A set, whose files, filegroups and base RESTORE FILELISTONLY shows.
     pub fn backup_file_list(
         &self,
         path: &str,
         file: Option<u32>,
-    ) -> std::result::Result<(Vec<BackupFile>, Option<DifferentialBase>), Failed> {
-        let read = || {
-            let set = self.open_media(path)?.set(file.unwrap_or(1))?.1;
-            Ok((set.files, set.differential_base))
-        };
+    ) -> std::result::Result<SetDescription, Failed> {
+        let read = || Ok(self.open_media(path)?.set(file.unwrap_or(1))?.1);
         read().map_err(|error| ended("RESTORE FILELIST", vec![error]))
     }
 

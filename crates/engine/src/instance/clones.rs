@@ -11,7 +11,8 @@
 //! for the numbers and words.
 
 use super::{CreateDatabase, FileSpec, Instance, MSDB};
-use crate::catalog::{DatabaseEntry, FileEntry};
+use crate::buffer::PRIMARY_FILEGROUP;
+use crate::catalog::{DatabaseEntry, FileEntry, FilegroupEntry};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::lock::{Mode, Resource};
@@ -109,6 +110,7 @@ impl Instance {
             Ok(FileSpec {
                 name: Some(file.name.clone()),
                 filename: Some(path),
+                filegroup: Some(file.filegroup).filter(|filegroup| !file.log && *filegroup != PRIMARY_FILEGROUP),
                 ..FileSpec::default()
             })
         };
@@ -120,6 +122,7 @@ impl Instance {
             name: format!("{target} (clone)"),
             data: of_kind(false)?,
             log: of_kind(true)?,
+            filegroups: source.filegroups.iter().map(writable).collect(),
             ..CreateDatabase::default()
         })
     }
@@ -135,6 +138,14 @@ impl Instance {
             );
             self.env.errorlog.write("Server", text);
         }
+    }
+}
+
+/// A filegroup of a clone, which is filled and then READ_ONLY as a whole.
+fn writable(filegroup: &FilegroupEntry) -> FilegroupEntry {
+    FilegroupEntry {
+        is_read_only: false,
+        ..filegroup.clone()
     }
 }
 

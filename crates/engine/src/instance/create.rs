@@ -9,7 +9,8 @@ use super::intents::{MasterChange, proof_of};
 use super::paths::{Admission, Purpose, default_file_name};
 use super::registry::DatabaseState;
 use super::{Instance, MODEL, Operation, Work};
-use crate::catalog::{DatabaseEntry, FileEntry, FileIntent, GrowthEntry, ObjectDefinition};
+use crate::buffer::PRIMARY_FILEGROUP;
+use crate::catalog::{DatabaseEntry, FileEntry, FileIntent, FilegroupEntry, GrowthEntry, ObjectDefinition};
 use crate::database::{CreateFile, Database, DatabaseFiles};
 use crate::error::{Error, NotStored, Result};
 use crate::lock::{Mode, Resource};
@@ -46,13 +47,17 @@ pub struct FileSpec {
     pub maximum: Option<Size>,
     /// FILEGROWTH.
     pub growth: Option<GrowthEntry>,
+    /// The number of its filegroup; PRIMARY without it.
+    pub filegroup: Option<u16>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreateDatabase {
     pub name: String,
-    /// ON; empty for the default file.
+    /// ON; empty for the default file. The first one is in PRIMARY.
     pub data: Vec<FileSpec>,
+    /// PRIMARY and the others; empty for PRIMARY alone.
+    pub filegroups: Vec<FilegroupEntry>,
     /// LOG ON; empty for the default file.
     pub log: Vec<FileSpec>,
     /// COLLATE; the instance's without it.
@@ -339,8 +344,11 @@ impl Instance {
             }
         };
         let (data, log) = (or_default(&statement.data), or_default(&statement.log));
-        let numbered = data
+        let has_primary = data.iter().any(|spec| spec.filegroup.is_none());
+        let primary: &[FileSpec] = if has_primary { &[] } else { &default_file };
+        let numbered = primary
             .iter()
+            .chain(data)
             .map(|spec| (spec, false))
             .chain(log.iter().map(|spec| (spec, true)));
         let mut entries: Vec<FileEntry> = Vec::new();
@@ -376,7 +384,10 @@ impl Instance {
             entries.push(entry);
         }
         Ok(Planned {
-            entry: self.new_entry(&statement.name, entries),
+            entry: DatabaseEntry {
+                filegroups: statement.filegroups.clone(),
+                ..self.new_entry(&statement.name, entries)
+            },
             files,
             _held: admissions,
         })
@@ -391,6 +402,7 @@ impl Instance {
             database_id: self.registry.free_id(),
             name: name.to_owned(),
             files,
+            filegroups: Vec::new(),
             creating: false,
             being_replaced: false,
             offline: false,
@@ -467,6 +479,7 @@ impl Instance {
             physical_name,
             max_bytes,
             growth,
+            filegroup: file.spec.filegroup.unwrap_or(PRIMARY_FILEGROUP),
         };
         Ok((entry, bytes))
     }

@@ -14,7 +14,7 @@ impl Instance {
     ///
     /// # Errors
     /// 942 and its kin when it is not open; 1828 for a name or id that is taken; 5105, 5133, 5170 and 5123 for the path; those of file
-    /// creation; 9001 and others of master's log; 3617 when the request is to stop before it is its turn.
+    /// creation; 5048 in a filegroup that is READ_ONLY; 9001 and others of master's log; 3617 when the request is to stop before it is its turn.
     pub fn add_file(&self, operation: &Operation, file: FileEntry, bytes: u64) -> Result<()> {
         let database = operation.database()?;
         let _one_at_a_time = self.registry.creating()?;
@@ -28,6 +28,7 @@ impl Instance {
         if entry.files.iter().any(is_taken) {
             return Err(Error::duplicate_file_name(&file.name));
         }
+        check_files_may_change(&entry, &file)?;
         let admission = self.admit(&file.physical_name, Purpose::NewFile, None);
         let admission = admission.map_err(|refused| refused.for_file())?;
         let path = admission.path.clone();
@@ -61,6 +62,7 @@ impl Instance {
                     bytes,
                     bytes_max: file.max_bytes,
                     growth: data_growth(&file),
+                    filegroup: file.filegroup,
                 };
                 database.storage.files.add_when(&specification, &mut store)
             }
@@ -72,8 +74,8 @@ impl Instance {
     /// It is deleted when the entry without it is durable; a file that cannot be deleted is named in the error log.
     ///
     /// # Errors
-    /// 942 and its kin when it is not open; 5009 for a file that is not there, 5020 for a first file, 5042 for one in use; 5094 for a
-    /// data file of a database that has snapshots; 9001 and others of master's log; 3617 when the request is to stop before it is its turn.
+    /// 942 and its kin when it is not open; 5009 for a file that is not there, 5020 for a first file, 5042 for one in use; 5031 for the
+    /// last one of the default filegroup, 5048 in one that is READ_ONLY; 5094 for a data file of a database that has snapshots; 9001 and others of master's log; 3617 when the request is to stop before it is its turn.
     pub fn remove_file(&self, operation: &Operation, name: &str) -> Result<()> {
         let database = operation.database()?;
         let _one_at_a_time = self.registry.creating()?;
@@ -81,6 +83,10 @@ impl Instance {
         let is_it = |file: &FileEntry| file.name.to_lowercase() == name.to_lowercase();
         let place = entry.files.iter().position(is_it);
         let file = entry.files.remove(place.ok_or_else(Error::no_file_to_remove)?);
+        check_files_may_change(&entry, &file)?;
+        if !file.log && file.file_id != 1 && is_last_of_default(&entry, &file) {
+            return Err(Error::last_file_of_default_filegroup(name));
+        }
         let statement = format!("ALTER DATABASE '{}' REMOVE FILE '{}'", entry.name, file.name);
         let intent = self.new_intent(&statement, entry.guid, [self.resolve(&file.physical_name)?])?;
         let _held = self.hold_files(&intent);
@@ -124,6 +130,22 @@ impl Instance {
         debug_assert!(admission.verdict != Verdict::Use);
         Ok(NewPlace { _held: Some(admission) })
     }
+}
+
+/// # Errors
+/// 5048 for a file of a filegroup that is READ_ONLY.
+fn check_files_may_change(entry: &DatabaseEntry, file: &FileEntry) -> Result<()> {
+    let mut filegroups = entry.filegroups.iter();
+    let its = filegroups.find(|filegroup| filegroup.id == file.filegroup && filegroup.is_read_only && !file.log);
+    its.map_or(Ok(()), |filegroup| Err(Error::files_of_read_only_filegroup(&filegroup.name)))
+}
+
+/// Whether the default filegroup has no file beside this one, which is not among those of the entry any more.
+fn is_last_of_default(entry: &DatabaseEntry, file: &FileEntry) -> bool {
+    let mut filegroups = entry.filegroups.iter();
+    let is_in_default = filegroups.any(|filegroup| filegroup.is_default && filegroup.id == file.filegroup);
+    let mut others = entry.files.iter();
+    is_in_default && !others.any(|other| !other.log && other.filegroup == file.filegroup)
 }
 
 /// A path that nobody else may take until the entry that has it is stored.

@@ -86,6 +86,7 @@ impl Instance {
             database_id,
             name: name.to_owned(),
             files: Vec::new(),
+            filegroups: Vec::new(),
             creating: false,
             being_replaced: false,
             offline: false,

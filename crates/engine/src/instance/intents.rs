@@ -108,6 +108,9 @@ impl Instance {
     /// Changes rows of master in one transaction, durable on return.
     pub(super) fn change_rows(&self, change: &MasterChange<'_>) -> std::result::Result<(), NotStored> {
         let master = self.master()?;
+        if change.entry.is_some_and(DatabaseEntry::has_filegroups) {
+            master.note_data_spaces()?;
+        }
         let turn = self.turn_in(&master)?;
         master.change_catalog(&turn, SystemWork::MasterRows, |ctx| {
             let is_former = |definition: &ObjectDefinition| match definition {

@@ -22,6 +22,7 @@ mod configuration;
 mod copies;
 mod create;
 mod errorlog_files;
+mod filegroups;
 mod files;
 mod finishing;
 mod foreign;

@@ -286,7 +286,15 @@ impl Instance {
             .filter(is_new)
             .map(|file| file.file.clone())
             .collect();
+        let has_other_filegroups = entry.filegroups != work.description.filegroups;
+        if has_other_filegroups {
+            entry.filegroups.clone_from(&work.description.filegroups);
+        }
         if new.is_empty() {
+            if has_other_filegroups {
+                let stored = self.change_entry(operation, entry.clone(), None, None);
+                stored.map_err(|failed| one(failed.error))?;
+            }
             return Ok(entry);
         }
         let moved = self.move_files(work, new)?;
@@ -545,6 +553,7 @@ impl Instance {
             database_id: former.map_or_else(|| self.registry.free_id(), |former| former.database_id),
             name: former.map_or_else(|| work.name.to_string(), |former| former.name.clone()),
             files: entries,
+            filegroups: description.filegroups.clone(),
             creating: false,
             being_replaced: false,
             offline: false,

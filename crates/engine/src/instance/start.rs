@@ -93,6 +93,7 @@ impl SystemDatabase {
             physical_name: folder.join(file).display().to_string(),
             max_bytes: None,
             growth: GrowthEntry::Bytes(16 * MB),
+            filegroup: PRIMARY_FILEGROUP,
         };
         let mut guid = *b"vlflab system db";
         guid[15] = self.id as u8;
@@ -102,6 +103,7 @@ impl SystemDatabase {
             database_id: self.id,
             name: self.name.to_string(),
             files: vec![file(1, false, self.data), file(2, true, self.log)],
+            filegroups: Vec::new(),
             creating: false,
             being_replaced: false,
             offline: false,

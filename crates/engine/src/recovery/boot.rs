@@ -22,7 +22,7 @@
 //! 8388608 = changes of open transactions that were carried forward in the log, 16777216 = triggers of the database,
 //! 33554432 = copies, for which pages are kept before they are overwritten, 67108864 = log records with links, and transactions undone page by
 //! page, 134217728 = extents of large values given back, 268435456 = temporal tables,
-//! 1073741824 = indexed views
+//! 1073741824 = indexed views, 2147483648 = filegroups beside PRIMARY, partition functions and schemes
 //! 184 u8 default collation, by number | 185 u8 options of statistics: 1 = not made automatically, 2 = not updated automatically,
 //! 4 = updated in the background | 186 u8 options of the database: 1 = PARAMETERIZATION FORCED,
 //! 2 = READ_ONLY, 4 = RECURSIVE_TRIGGERS, 8 = READ_COMMITTED_SNAPSHOT, 16 = ALLOW_SNAPSHOT_ISOLATION,
@@ -129,6 +129,8 @@ const FEATURE_FREED_LARGE_EXTENTS: u32 = 134_217_728;
 const FEATURE_TEMPORAL_TABLES: u32 = 268_435_456;
 /// Bit of the features: views have rows of their own, which changes of the tables that they read must keep right.
 const FEATURE_INDEXED_VIEWS: u32 = 1_073_741_824;
+/// Bit of the features: extents belong to filegroups, and tables may be partitioned.
+const FEATURE_DATA_SPACES: u32 = 2_147_483_648;
 const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_CARRIED_COLUMNS
     | FEATURE_STATISTICS
@@ -152,6 +154,7 @@ const FEATURES_KNOWN: u32 = FEATURE_COLLATIONS
     | FEATURE_FREED_LARGE_EXTENTS
     | FEATURE_TEMPORAL_TABLES
     | FEATURE_INDEXED_VIEWS
+    | FEATURE_DATA_SPACES
     | FEATURE_SYNONYMS
     | FEATURE_DISABLED_INDEXES
     | FEATURE_DECISIONS
@@ -332,6 +335,8 @@ pub struct BootRecord {
     pub has_temporal_tables: bool,
     /// Whether views have rows of their own.
     pub has_indexed_views: bool,
+    /// There are, or were, filegroups beside PRIMARY, or tables that are partitioned; of master: in an entry of a database.
+    pub has_data_spaces: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
     /// The set on which differential backups are based; zero = none.
@@ -407,6 +412,7 @@ impl BootRecord {
             has_links: false,
             has_temporal_tables: false,
             has_indexed_views: false,
+            has_data_spaces: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,
@@ -449,6 +455,7 @@ impl BootRecord {
             | feature(self.has_links, FEATURE_LINKS)
             | feature(self.has_temporal_tables, FEATURE_TEMPORAL_TABLES)
             | feature(self.has_indexed_views, FEATURE_INDEXED_VIEWS)
+            | feature(self.has_data_spaces, FEATURE_DATA_SPACES)
             | feature(self.is_clone, FEATURE_CLONE)
             | feature(
                 self.is_recovery_accelerated || self.has_carried_changes,
@@ -579,6 +586,7 @@ impl BootRecord {
             has_links: number_at(bytes, AT_FEATURES) & FEATURE_LINKS != 0,
             has_temporal_tables: number_at(bytes, AT_FEATURES) & FEATURE_TEMPORAL_TABLES != 0,
             has_indexed_views: number_at(bytes, AT_FEATURES) & FEATURE_INDEXED_VIEWS != 0,
+            has_data_spaces: number_at(bytes, AT_FEATURES) & FEATURE_DATA_SPACES != 0,
             collation: bytes[AT_COLLATION],
             change_base: part(bytes, AT_CHANGE_BASE),
             change_generation: u64::from_le_bytes(part(bytes, AT_CHANGE_GENERATION)),
@@ -756,6 +764,7 @@ mod tests {
             has_links: true,
             has_temporal_tables: true,
             has_indexed_views: true,
+            has_data_spaces: true,
             collation: 7,
             change_base: *b"base of changes.",
             change_generation: 15,
@@ -827,6 +836,7 @@ mod tests {
             has_links: false,
             has_temporal_tables: false,
             has_indexed_views: false,
+            has_data_spaces: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,

@@ -16,7 +16,7 @@ use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::lock::{Mode, Resource};
 use crate::page::ObjectId;
-use crate::store::{Claim, Heap, ObjectRoot, StoreContext, Tree};
+use crate::store::{Claim, Heap, ObjectRoot, Room, StoreContext, Tree};
 use std::sync::Arc;
 
 /// Times a statement is made from the catalog's definitions before it gives up to those who change them.
@@ -271,7 +271,9 @@ impl Session {
             return Err(Error::assertion("only tables are truncated"));
         };
         let table = table.clone();
-        if let Some(rows) = Table::open(database, object)?.row_count() {
+        let opened = Table::open(database, object)?;
+        opened.check_filegroups()?;
+        if let Some(rows) = opened.row_count() {
             database.modifications(&table).note_rows(rows);
         }
         // What it frees, it frees after the commit: a full file has room for this much.
@@ -304,7 +306,8 @@ impl Session {
         self.lock_definition(database, object)?;
         let owner = database.clone();
         let made = self.write(database, |ctx| make_storage(ctx, &owner, &mut table, claim));
-        made.map_err(|error| database.name_full_object(error, &format!("{}.{}", table.schema, table.name)))?;
+        let name = format!("{}.{}", table.schema, table.name);
+        made.map_err(|error| database.name_full_object(error, (&name, table.data_space)))?;
         self.replace_object(database, object, object.definition.with_table(table))
     }
 
@@ -325,7 +328,8 @@ impl Session {
         self.lock_definition(database, object)?;
         let owner = database.clone();
         index.index_id = next_stats_id(database, &table, self.id);
-        index.storage = self.write(database, |ctx| new_tree(ctx, &owner, Claim::Rows))?;
+        let room = room_in(database, index.data_space, Claim::Rows)?;
+        index.storage = self.write(database, |ctx| new_tree(ctx, &owner, room))?;
         index.carried = index.columns_to_carry(&table.columns);
         let full_name = format!("{}.{}", table.schema, table.name);
         let index_name = index.name.clone();
@@ -365,24 +369,42 @@ pub(super) fn make_storage(
     table: &mut TableDefinition,
     claim: Claim,
 ) -> Result<()> {
+    if let Some(clustered) = table.clustered() {
+        // What is left without it stays where it is.
+        table.data_space = clustered.data_space;
+    }
     table.heap = match table.clustered() {
         Some(_) => None,
-        None => Some(new_heap(ctx, database, claim)?),
+        None => Some(new_heap(ctx, database, room_in(database, table.data_space, claim)?)?),
     };
     for index in &mut table.indexes {
-        index.storage = new_tree(ctx, database, claim)?;
+        index.storage = new_tree(ctx, database, room_in(database, index.data_space, claim)?)?;
     }
     choose_carried_columns(table);
     Ok(())
 }
 
-fn new_heap(ctx: &mut StoreContext<'_>, database: &Database, claim: Claim) -> Result<StorageRoot> {
-    let root = Heap::create_by(ctx, ObjectId(database.new_unit()?), claim)?;
+/// Room in a filegroup.
+///
+/// # Errors
+/// 1924 for one that is READ_ONLY.
+fn room_in(database: &Database, data_space: u32, claim: Claim) -> Result<Room> {
+    let filegroup = u16::try_from(data_space);
+    let filegroup = filegroup.map_err(|_| Error::assertion("storage is made in a filegroup"))?;
+    let files = &database.storage.files;
+    if files.is_read_only_filegroup(filegroup) {
+        return Err(Error::filegroup_is_read_only(&files.filegroup_name(filegroup)));
+    }
+    Ok(Room { claim, filegroup })
+}
+
+fn new_heap(ctx: &mut StoreContext<'_>, database: &Database, room: Room) -> Result<StorageRoot> {
+    let root = Heap::create_by(ctx, ObjectId(database.new_unit()?), room)?;
     Ok(storage_root(root))
 }
 
-fn new_tree(ctx: &mut StoreContext<'_>, database: &Database, claim: Claim) -> Result<StorageRoot> {
-    let root = Tree::create_by(ctx, ObjectId(database.new_unit()?), claim)?;
+fn new_tree(ctx: &mut StoreContext<'_>, database: &Database, room: Room) -> Result<StorageRoot> {
+    let root = Tree::create_by(ctx, ObjectId(database.new_unit()?), room)?;
     Ok(storage_root(root))
 }
 

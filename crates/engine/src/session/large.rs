@@ -41,6 +41,8 @@ pub(super) type Places = Vec<(usize, Vec<u8>)>;
 /// A table whose rows may have columns outside of them.
 pub(super) struct LargeColumns {
     beside: Arc<UnitsBeside>,
+    /// TEXTIMAGE_ON: the filegroup of values of unlimited types.
+    lob_filegroup: Option<u16>,
 }
 
 /// A row to be written, and what of it lies outside.
@@ -154,7 +156,9 @@ impl LargeColumns {
             database: database.clone(),
             beside: beside.clone(),
         };
-        Ok((layout.with_off_row(Arc::new(reader)), Some(LargeColumns { beside })))
+        let lob_filegroup = definition.text_space.and_then(|space| u16::try_from(space).ok());
+        let large = LargeColumns { beside, lob_filegroup };
+        Ok((layout.with_off_row(Arc::new(reader)), Some(large)))
     }
 
     pub(super) fn beside(&self) -> &UnitsBeside {
@@ -264,7 +268,10 @@ impl Table {
     fn unit_to_write(&self, ctx: &mut StoreContext<'_>, column: usize) -> Result<Arc<LargeUnit>> {
         let database = self.database();
         let kind = kind_of(self.layout().column_type(column));
-        database.space.large.open_or_make(ctx, self.rows_root(), kind, || {
+        let lob_filegroup = self.large().and_then(|large| large.lob_filegroup);
+        let filegroup = lob_filegroup.filter(|_| kind == LargeKind::Lob);
+        let rows = (self.rows_root(), filegroup);
+        database.space.large.open_or_make(ctx, rows, kind, || {
             database.note_large_values()?;
             database.new_unit()
         })

@@ -13,6 +13,7 @@
 mod clone;
 mod commit;
 mod definition;
+mod filegroups;
 mod index_scan;
 mod key_length;
 mod large;
@@ -27,6 +28,7 @@ mod versions;
 mod view_rows;
 
 pub use definition::with_current_definitions;
+pub use filegroups::rowset_id;
 pub use index_scan::{EntryColumns, IndexEntry, IndexScan, RowReader};
 pub use key_length::{key_bytes_max, key_bytes_range};
 pub use parts::{PutAside, TableParts};

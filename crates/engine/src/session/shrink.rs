@@ -105,6 +105,7 @@ impl Session {
             Moving::Behind { pages } => pages.div_ceil(crate::store::EXTENT_PAGES),
             Moving::Out => 0,
         };
+        let filegroup = database.storage.files.filegroup_of(file);
         let mut owners = self.owners(database, (file, first))?;
         let mut end = u32::MAX;
         while let Some(extent) = database
@@ -116,7 +117,7 @@ impl Session {
             let extent = ExtentId { file, extent };
             let goal = match moving {
                 Moving::Behind { .. } => Goal::Before(extent),
-                Moving::Out => Goal::OutOf { file },
+                Moving::Out => Goal::OutOf { file, filegroup },
             };
             if !owners.contains_key(&extent.extent) {
                 owners = self.owners(database, (file, first))?;

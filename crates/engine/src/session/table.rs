@@ -251,6 +251,7 @@ impl Table {
         values: &[Value],
         placement: Placement,
     ) -> Result<Option<&IndexDefinition>> {
+        self.check_rows_filegroup()?;
         let in_row = self.encoded_in_row(values)?;
         session.write(&self.database, |ctx| {
             let (locator, places) = match &self.rows {
@@ -330,6 +331,7 @@ impl Table {
     }
 
     fn leave(&self, ctx: &mut StoreContext<'_>, locator: &RowLocator, old: &[Value], new: &[Value]) -> Result<bool> {
+        self.check_rows_filegroup()?;
         let keeps_place = self.keeps_place(old, new);
         self.database.note_deletions()?;
         self.claim(ctx, locator)?;
@@ -460,6 +462,7 @@ impl Table {
         columns
             .iter()
             .for_each(|&column| self.modifications.note_column(column));
+        self.check_rows_filegroup()?;
         let (Rows::Tree(tree), RowLocator::Key(key)) = (&self.rows, locator) else {
             return self.change_outside(session, locator, columns, values);
         };
@@ -477,6 +480,7 @@ impl Table {
 
     /// Deletes a row. False when it is not there any more.
     pub fn delete(&self, session: &mut Session, locator: &RowLocator, old: &[Value]) -> Result<bool> {
+        self.check_rows_filegroup()?;
         self.database.note_deletions()?;
         session.write(&self.database, |ctx| {
             self.claim(ctx, locator)?;
@@ -632,6 +636,7 @@ impl Table {
     /// # Errors
     /// 3624 when an index follows the rows.
     pub fn fill(&self) -> Result<TableFill<'_>> {
+        self.check_rows_filegroup()?;
         if !self.indexes.is_empty() || self.may_exceed {
             return Err(Error::assertion("pages are filled past an index"));
         }
@@ -741,6 +746,7 @@ impl Table {
         if !self.has_entry(opened, values)? {
             return Ok(true);
         }
+        self.check_index_filegroup(index, &opened.tree)?;
         if opened.may_exceed {
             self.check_key_length(index, values)?;
         }
@@ -761,6 +767,7 @@ impl Table {
         if !self.has_entry(opened, values)? {
             return Ok(());
         }
+        self.check_index_filegroup(self.defined(opened), &opened.tree)?;
         let key = self.key_of(self.defined(opened), values, &locator_bytes(locator))?;
         match opened.tree.delete(ctx, &key)? {
             true => Ok(()),

@@ -24,7 +24,7 @@ use super::row::{
 };
 use super::row::{Rid, STUB};
 use super::scan::{HeapScan, ReadMode};
-use super::space::{Claim, ObjectRoot, ObjectSpace, Pin, SpaceMap, SpaceUsage};
+use super::space::{ObjectRoot, ObjectSpace, Pin, Room, SpaceMap, SpaceUsage};
 use super::versioned::{as_seen, is_as_seen, key_of};
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
@@ -60,21 +60,21 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// Allocates the heap's first extent, with its extent list. The caller has chosen an object id never used before.
+    /// Allocates the heap's first extent, with its extent list, in PRIMARY. The caller has chosen an object id never used before.
     ///
     /// # Errors
     /// 1101 and 1105 when the files are full, 9002 when the log is.
     pub fn create(ctx: &mut StoreContext<'_>, object: crate::page::ObjectId) -> Result<ObjectRoot> {
-        Heap::create_by(ctx, object, Claim::Rows)
+        Heap::create_by(ctx, object, Room::PRIMARY)
     }
 
-    /// As [`Heap::create`], with the room that `claim` may have.
+    /// As [`Heap::create`], where `room` says.
     ///
     /// # Errors
     /// As for [`Heap::create`].
-    pub fn create_by(ctx: &mut StoreContext<'_>, object: crate::page::ObjectId, claim: Claim) -> Result<ObjectRoot> {
+    pub fn create_by(ctx: &mut StoreContext<'_>, object: crate::page::ObjectId, room: Room) -> Result<ObjectRoot> {
         let root = under_pressure(ctx, |ctx| {
-            ctx.space.create_object(ctx.storage, ctx.chain, (object, claim))
+            ctx.space.create_object(ctx.storage, ctx.chain, (object, room))
         })?;
         ctx.note_made(object);
         Ok(root)

@@ -20,6 +20,7 @@
 //!
 //! * Each extent list page is the first page of an extent that the object owns through that list; an entry of zero ends a list.
 //! * An object owns whole extents. Extents 0 and 1 of a file, and the extent of every later space map, have no owner.
+//! * All extents of an object are in files of one filegroup: that of its first list page. Units of large values have one of their own.
 //! * Allocating an extent is one change of list and map together, without undo: if the transaction rolls back, the object keeps the extent.
 //!   An object returns an extent in one change of both as well, outside any transaction, once all its pages are free. When the object is
 //!   dropped, all its extents are freed, in changes outside any transaction. A crash in between leaves extents without an owner, which
@@ -36,16 +37,18 @@ use crate::error::{Error, Result};
 use crate::log::TransactionChain;
 use crate::page::{HEADER_BYTES, INTERVAL_EXTENTS, ObjectId, PAGE_BYTES, PageId, PageKind, PageOperation};
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+mod allocation;
 mod extents;
 pub(super) mod object;
 mod queue;
 mod shrink;
 mod vacate;
 
+use allocation::{Allocation, Wanted, full, read_file_map};
 pub(super) use object::{ObjectSpace, Position};
 pub use object::{Pin, SpaceUsage};
 pub(super) use queue::Noted;
@@ -91,6 +94,23 @@ pub enum Claim {
     Rows,
     /// What must go on in a full file: TRUNCATE TABLE, and the catalog.
     Reserve,
+}
+
+/// Where a new object goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// What its first extent is for.
+    pub claim: Claim,
+    /// The filegroup that all of its extents are in.
+    pub filegroup: u16,
+}
+
+impl Room {
+    /// Room for rows in PRIMARY.
+    pub const PRIMARY: Room = Room {
+        claim: Claim::Rows,
+        filegroup: crate::buffer::PRIMARY_FILEGROUP,
+    };
 }
 
 /// Where the entry of a new extent goes.
@@ -200,69 +220,6 @@ impl Drop for Still<'_> {
     }
 }
 
-/// Which extents are in use, by file.
-struct Allocation {
-    files: Vec<FileMap>,
-    /// Files in which nothing may be allocated, because they are about to be removed.
-    closed: BTreeSet<u16>,
-    /// By file that is to become shorter: extents from there on are the last to be allocated.
-    ends: BTreeMap<u16, u32>,
-    turn: usize,
-}
-
-struct FileMap {
-    file: u16,
-    used: Vec<u64>,
-    /// Bits set in `used`.
-    used_count: u32,
-    search_from: u32,
-}
-
-impl FileMap {
-    fn new(file: u16) -> FileMap {
-        FileMap {
-            file,
-            used: Vec::new(),
-            used_count: 0,
-            search_from: 0,
-        }
-    }
-
-    fn is_used(&self, extent: u32) -> bool {
-        let word = self.used.get(extent as usize / 64).copied().unwrap_or(0);
-        word >> (extent % 64) & 1 == 1
-    }
-
-    fn set(&mut self, extent: u32, used: bool) {
-        let word = extent as usize / 64;
-        if word >= self.used.len() {
-            self.used.resize(word + 1, 0);
-        }
-        let bit = 1 << (extent % 64);
-        if (self.used[word] & bit != 0) != used {
-            self.used_count = match used {
-                true => self.used_count + 1,
-                false => self.used_count.saturating_sub(1),
-            };
-        }
-        if used {
-            self.used[word] |= bit;
-        } else {
-            self.used[word] &= !bit;
-            self.search_from = self.search_from.min(extent);
-        }
-    }
-
-    /// The first free extent below `extent_count`.
-    fn find_free(&mut self, extent_count: u32) -> Option<u32> {
-        let file = self.file;
-        let is_free = |extent: &u32| !self.is_used(*extent) && !ExtentId { file, extent: *extent }.is_reserved();
-        let found = (self.search_from..extent_count).find(is_free);
-        self.search_from = found.unwrap_or(extent_count);
-        found
-    }
-}
-
 impl SpaceMap {
     /// Reads the space maps of every data file. A database just created has none yet: its maps appear as they are needed.
     ///
@@ -270,12 +227,7 @@ impl SpaceMap {
     /// 823 and 824 when a map cannot be read.
     pub fn open(storage: &DatabaseStorage) -> Result<SpaceMap> {
         let map = SpaceMap {
-            allocation: Mutex::new(Allocation {
-                files: Vec::new(),
-                closed: BTreeSet::new(),
-                ends: BTreeMap::new(),
-                turn: 0,
-            }),
+            allocation: Mutex::new(Allocation::of(Vec::new())),
             objects: Mutex::new(HashMap::new()),
             large: LargeUnits::default(),
             reserve_extents: AtomicU32::new(RESERVE_EXTENTS_MIN),
@@ -294,12 +246,7 @@ impl SpaceMap {
         let files = files.into_iter().map(|file| read_file_map(storage, file));
         let files = files.collect::<Result<Vec<_>>>()?;
         let mut allocation = self.allocation.lock();
-        *allocation = Allocation {
-            files,
-            closed: BTreeSet::new(),
-            ends: BTreeMap::new(),
-            turn: 0,
-        };
+        *allocation = Allocation::of(files);
         // Who keeps a unit of large values up holds it while it waits for the allocation.
         drop(allocation);
         self.objects.lock().clear();
@@ -348,16 +295,21 @@ impl SpaceMap {
         id.is_reserved() || map.is_some_and(|map| map.is_used(id.extent))
     }
 
-    /// Allocates a new object's first extent, whose first page becomes its extent list.
+    /// Allocates a new object's first extent, whose first page becomes its extent list. The object stays in the extent's filegroup.
     pub(super) fn create_object(
         &self,
         storage: &DatabaseStorage,
         chain: &mut TransactionChain,
-        (object, claim): (ObjectId, Claim),
+        (object, room): (ObjectId, Room),
     ) -> Result<ObjectRoot> {
         storage.row_counts.set(object, 0);
         let mut allocation = self.allocation.lock();
-        let extent = self.find_extent(storage, chain, &mut allocation, (object, claim))?;
+        let wanted = Wanted {
+            object,
+            claim: room.claim,
+            filegroup: room.filegroup,
+        };
+        let extent = self.find_extent(storage, chain, &mut allocation, wanted)?;
         let first_iam = extent.page(0);
         let mut list = fresh(storage, first_iam)?;
         let mut map = write(storage, extent.map_bit().0)?;
@@ -382,17 +334,23 @@ impl SpaceMap {
         Ok(ObjectRoot { object, first_iam })
     }
 
-    /// Allocates the first extent of a unit of large values and links it to the first list of the unit before it; `level` says what it holds.
+    /// Allocates the first extent of a unit of large values in a filegroup and links it to the first list of the unit before it; `level`
+    /// says what it holds.
     pub(super) fn create_beside(
         &self,
         storage: &DatabaseStorage,
         chain: &mut TransactionChain,
-        object: ObjectId,
+        (object, filegroup): (ObjectId, u16),
         level: u8,
         beside: PageId,
     ) -> Result<ObjectRoot> {
         let mut allocation = self.allocation.lock();
-        let extent = self.find_extent(storage, chain, &mut allocation, (object, Claim::Rows))?;
+        let wanted = Wanted {
+            object,
+            claim: Claim::Rows,
+            filegroup,
+        };
+        let extent = self.find_extent(storage, chain, &mut allocation, wanted)?;
         let first_iam = extent.page(0);
         let mut before = write(storage, beside)?;
         let mut list = fresh(storage, first_iam)?;
@@ -460,7 +418,13 @@ impl SpaceMap {
         place: EntryPlace,
     ) -> Result<ExtentId> {
         let mut allocation = self.allocation.lock();
-        let extent = self.find_extent(storage, chain, &mut allocation, (object, claim))?;
+        let (EntryPlace::Entry { list, .. } | EntryPlace::NewList { after: list }) = place;
+        let wanted = Wanted {
+            object,
+            claim,
+            filegroup: storage.files.filegroup_of(list.file),
+        };
+        let extent = self.find_extent(storage, chain, &mut allocation, wanted)?;
         self.enter_extent(storage, chain, &mut allocation, (object, place), extent)?;
         Ok(extent)
     }
@@ -581,28 +545,33 @@ impl SpaceMap {
         open
     }
 
-    /// A free extent whose space map is formatted. Grows a file when none is free.
+    /// A free extent whose space map is formatted. Grows a file of the filegroup when none is free.
     fn find_extent(
         &self,
         storage: &DatabaseStorage,
         chain: &mut TransactionChain,
         allocation: &mut Allocation,
-        (object, claim): (ObjectId, Claim),
+        wanted: Wanted,
     ) -> Result<ExtentId> {
-        let reserve = match claim {
+        let reserve = match wanted.claim {
             Claim::Rows => self.reserve_extents.load(Ordering::Relaxed),
             Claim::Reserve => 0,
         };
-        let is_reserved = allocation.has_at_most(storage, reserve) && !storage.files.may_grow_any(EXTENT_PAGES);
+        let filegroup = wanted.filegroup;
+        let is_reserved = allocation.has_at_most(storage, (filegroup, reserve))
+            && !storage.files.may_grow_in(filegroup, EXTENT_PAGES);
         let found = match is_reserved {
             true => None,
-            false => allocation.find_free(storage),
+            false => allocation.find_free(storage, filegroup),
         };
         let extent = match found {
             Some(extent) => extent,
             None => {
-                grow(storage, object)?;
-                allocation.find_free(storage).ok_or_else(|| full(storage, object))?
+                if !storage.files.grow_in(filegroup, EXTENT_PAGES)? {
+                    return Err(full(storage, wanted));
+                }
+                let found = allocation.find_free(storage, filegroup);
+                found.ok_or_else(|| full(storage, wanted))?
             }
         };
         self.format_map(storage, chain, extent).map(|()| extent)
@@ -774,70 +743,6 @@ impl SpaceMap {
     }
 }
 
-impl Allocation {
-    /// A free extent, taking the files in turn. The end of a file that is to become shorter is kept free while there is another.
-    fn find_free(&mut self, storage: &DatabaseStorage) -> Option<ExtentId> {
-        for file in storage.files.file_ids() {
-            if self.files.iter().all(|map| map.file != file) {
-                self.files.push(FileMap::new(file));
-            }
-        }
-        let found = self.find_free_before_ends(storage);
-        if found.is_some() || self.ends.is_empty() {
-            return found;
-        }
-        self.ends.clear();
-        self.find_free_before_ends(storage)
-    }
-
-    fn find_free_before_ends(&mut self, storage: &DatabaseStorage) -> Option<ExtentId> {
-        let count = self.files.len();
-        for offset in 0..count {
-            let index = (self.turn + offset) % count;
-            let map = &mut self.files[index];
-            if self.closed.contains(&map.file) {
-                continue;
-            }
-            let extent_count = storage.files.page_count(map.file) / EXTENT_PAGES;
-            let end = self.ends.get(&map.file).copied().unwrap_or(extent_count);
-            if let Some(extent) = map.find_free(extent_count.min(end)) {
-                let file = map.file;
-                self.turn = (index + 1) % count;
-                return Some(ExtentId { file, extent });
-            }
-        }
-        None
-    }
-
-    /// True when no more extents are free, in files that take any, than are to be kept.
-    fn has_at_most(&self, storage: &DatabaseStorage, kept: u32) -> bool {
-        let mut free = 0;
-        for file in storage.files.file_ids() {
-            if self.closed.contains(&file) {
-                continue;
-            }
-            let extent_count = storage.files.page_count(file) / EXTENT_PAGES;
-            let used = self
-                .files
-                .iter()
-                .find(|map| map.file == file)
-                .map_or(0, |map| map.used_count);
-            let reserved = RESERVED_EXTENTS + extent_count.saturating_sub(1) / INTERVAL_EXTENTS;
-            free += extent_count.saturating_sub(used).saturating_sub(reserved);
-            if free > kept {
-                return false;
-            }
-        }
-        kept > 0
-    }
-
-    fn mark(&mut self, extent: ExtentId, used: bool) {
-        if let Some(map) = self.files.iter_mut().find(|map| map.file == extent.file) {
-            map.set(extent.extent, used);
-        }
-    }
-}
-
 /// The extents of an object, from its lists.
 pub(super) struct ExtentLists {
     /// In the order of their entries, the first extent of each list page in its place.
@@ -919,42 +824,6 @@ fn entries_of(storage: &DatabaseStorage, root: ObjectRoot) -> Result<Entries> {
 /// Offset in a list page of an entry.
 fn entry_offset(index: usize) -> u16 {
     (HEADER_BYTES + index.min(LIST_ENTRIES) * ENTRY_BYTES) as u16
-}
-
-fn read_file_map(storage: &DatabaseStorage, file: u16) -> Result<FileMap> {
-    let extent_count = storage.files.page_count(file) / EXTENT_PAGES;
-    let mut map = FileMap::new(file);
-    for interval in 0..extent_count.div_ceil(INTERVAL_EXTENTS) {
-        let first = interval * INTERVAL_EXTENTS;
-        let (page_id, ..) = ExtentId { file, extent: first }.map_bit();
-        if page_id.page >= storage.files.page_count(file) {
-            break;
-        }
-        let page = read(storage, page_id)?;
-        if page.view().kind() != Some(PageKind::SpaceMap) {
-            continue;
-        }
-        let bits = &page.view().bytes()[HEADER_BYTES..HEADER_BYTES + INTERVAL_EXTENTS as usize / 8];
-        // Most of the map stands for extents that are free, or behind the end of the file.
-        for (eighth, byte) in (0..).zip(bits).filter(|(_, byte)| **byte != 0) {
-            let used = (0..8).filter(|bit| byte >> bit & 1 == 1);
-            used.for_each(|bit| map.set(first + eighth * 8 + bit, true));
-        }
-    }
-    Ok(map)
-}
-
-/// Grows the data file that may grow, by its own increment.
-fn grow(storage: &DatabaseStorage, object: ObjectId) -> Result<()> {
-    match storage.files.grow_any(EXTENT_PAGES) {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(full(storage, object)),
-        Err(error) => Err(error),
-    }
-}
-
-fn full(storage: &DatabaseStorage, object: ObjectId) -> Error {
-    Error::filegroup_full(&object.to_string(), &storage.name, "PRIMARY")
 }
 
 fn format_list(object: ObjectId, previous: PageId) -> PageOperation<'static> {

@@ -87,6 +87,7 @@ fn file(name: &str, file_id: u16, log: bool) -> FileEntry {
         physical_name: format!("c:\\{name}"),
         max_bytes: None,
         growth: GrowthEntry::Bytes(1 << 20),
+        filegroup: 1,
     }
 }
 

@@ -120,6 +120,7 @@ fn index(index_id: u32, keys: &[usize], included: &[usize]) -> IndexDefinition {
         is_disabled: false,
         filter: None,
         options: IndexOptions::default(),
+        data_space: engine::catalog::PRIMARY_FILEGROUP,
         storage: StorageRoot {
             unit: 0,
             first_iam: (0, 0),

@@ -84,6 +84,7 @@ fn add_file(instance: &Instance) -> Result<()> {
         physical_name: "c:\\vlf_more.ndf".into(),
         max_bytes: None,
         growth: GrowthEntry::Bytes(1 << 20),
+        filegroup: 1,
     };
     instance.add_file(&instance.alter("vlf", Work::Files)?, file, 1 << 20)
 }

@@ -155,8 +155,11 @@ pub enum AlterDatabaseAction {
     AddFilegroup(Identifier),
     /// `REMOVE FILEGROUP name`.
     RemoveFilegroup(Identifier),
-    /// `MODIFY FILEGROUP name DEFAULT | READ_ONLY | READ_WRITE | ...`: the property in upper case.
-    ModifyFilegroup { name: Identifier, property: String },
+    /// `MODIFY FILEGROUP name property`.
+    ModifyFilegroup {
+        name: Identifier,
+        property: FilegroupProperty,
+    },
     /// `MODIFY NAME = name`.
     ModifyName(Identifier),
     /// `COLLATE name`.
@@ -168,6 +171,19 @@ pub enum AlterDatabaseAction {
         /// `FOR SECONDARY`: the value that it has on secondary replicas.
         of_secondary: bool,
     },
+}
+
+/// What `MODIFY FILEGROUP` changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FilegroupProperty {
+    /// `DEFAULT`.
+    Default,
+    /// `READ_ONLY` (true) or `READ_WRITE`, also written `READONLY` and `READWRITE`.
+    ReadOnly(bool),
+    /// `AUTOGROW_ALL_FILES` (true) or `AUTOGROW_SINGLE_FILE`.
+    GrowsAllFiles(bool),
+    /// `NAME = name`.
+    Name(Identifier),
 }
 
 /// One option of `ALTER DATABASE ... SET`.

@@ -139,6 +139,8 @@ pub struct Select {
     pub items: Vec<SelectItem>,
     /// `INTO table`.
     pub into: Option<Name>,
+    /// `ON filegroup` behind it.
+    pub into_filegroup: Option<Identifier>,
     /// `FROM`: its comma-separated sources; empty without FROM.
     pub from: Vec<TableSource>,
     /// `WHERE`: a condition.

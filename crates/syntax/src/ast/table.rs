@@ -7,11 +7,21 @@ pub struct CreateTable {
     pub name: Name,
     /// Columns and constraints in order.
     pub elements: Vec<TableElement>,
-    pub filegroup: Option<Identifier>,
+    /// `ON`.
+    pub data_space: Option<DataSpace>,
     /// `TEXTIMAGE_ON filegroup`.
     pub text_filegroup: Option<Identifier>,
     /// `WITH (...)`.
     pub options: Vec<OptionValue>,
+}
+
+/// `ON filegroup`, or `ON scheme (column)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataSpace {
+    /// A filegroup or a partition scheme.
+    pub name: Identifier,
+    /// What decides the partition of a row; `None` for a filegroup.
+    pub column: Option<Identifier>,
 }
 
 /// One element of a table's definition.
@@ -140,7 +150,8 @@ pub struct KeyConstraint {
     pub columns: Vec<IndexColumn>,
     /// `WITH (...)`.
     pub options: Vec<OptionValue>,
-    pub filegroup: Option<Identifier>,
+    /// `ON`.
+    pub data_space: Option<DataSpace>,
 }
 
 /// `FOREIGN KEY (columns) REFERENCES table (columns)`.
@@ -189,6 +200,8 @@ pub struct InlineIndex {
     pub filter: Option<IndexFilter>,
     /// `WITH (...)`.
     pub options: Vec<OptionValue>,
+    /// `ON`.
+    pub data_space: Option<DataSpace>,
 }
 
 /// `WHERE condition` of an index.
@@ -272,7 +285,8 @@ pub struct CreateIndex {
     pub filter: Option<IndexFilter>,
     /// `WITH (...)`.
     pub options: Vec<OptionValue>,
-    pub filegroup: Option<Identifier>,
+    /// `ON`.
+    pub data_space: Option<DataSpace>,
 }
 
 /// `ALTER INDEX name | ALL ON table REBUILD | REORGANIZE | DISABLE | SET (...)`.

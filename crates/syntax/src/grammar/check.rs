@@ -4,7 +4,7 @@
 //! the patterns leave nothing out, so that the compiler demands a decision for each new part of the syntax tree.
 
 use super::definition::{
-    check_alter_index, check_alter_table, check_create_statistics, check_elements, check_filegroup, check_index,
+    check_alter_index, check_alter_table, check_create_statistics, check_elements, check_index,
     check_variable_elements, check_versioning,
 };
 use super::*;
@@ -258,13 +258,12 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
             let crate::ast::CreateTable {
                 name: _,
                 elements,
-                filegroup,
-                text_filegroup,
+                // Which filegroups and partition schemes there are is the executor's to say.
+                data_space: _,
+                text_filegroup: _,
                 options,
             } = &**table;
             check_elements(elements)?;
-            check_filegroup(line, filegroup.as_ref())?;
-            check_filegroup(line, text_filegroup.as_ref())?;
             TABLE_OPTIONS.admit_all(options)?;
             check_versioning(options)
         }
@@ -273,7 +272,7 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
             TypeDefinition::Alias { .. } => Ok(()),
         },
         StatementKind::AlterTable(alter) => check_alter_table(alter),
-        StatementKind::CreateIndex(index) => check_index(line, index),
+        StatementKind::CreateIndex(index) => check_index(index),
         StatementKind::AlterIndex(alter) => check_alter_index(alter),
         StatementKind::CreateStatistics(create) => check_create_statistics(line, create),
         StatementKind::UpdateStatistics(update) => UPDATE_STATISTICS.admit_all(&update.options),
@@ -299,7 +298,7 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
 
 fn check_administration(line: u32, kind: &StatementKind) -> Parsed<()> {
     match kind {
-        StatementKind::CreateDatabase(create) => check_create_database(line, create),
+        StatementKind::CreateDatabase(create) => check_create_database(create),
         StatementKind::AlterDatabase(alter) => check_alter_database(line, &alter.action),
         StatementKind::Backup(backup) => {
             BACKUP_OPTIONS.admit_all(&backup.options)?;
@@ -367,13 +366,13 @@ fn check_reading_restore(line: u32, restore: &Restore) -> Parsed<()> {
     }
 }
 
-fn check_create_database(line: u32, create: &CreateDatabase) -> Parsed<()> {
+fn check_create_database(create: &CreateDatabase) -> Parsed<()> {
     // What is left out here is read by the executor.
     let CreateDatabase {
         name: _,
         containment: _,
         files: _,
-        filegroups,
+        filegroups: _,
         log_files: _,
         collation: _,
         attach: _,
@@ -381,9 +380,6 @@ fn check_create_database(line: u32, create: &CreateDatabase) -> Parsed<()> {
         copy_of: _,
         options,
     } = create;
-    if let Some(filegroup) = filegroups.first() {
-        return refused(line, &format!("FILEGROUP {}", filegroup.name));
-    }
     DATABASE_WITH.admit_all(options)
 }
 
@@ -418,13 +414,13 @@ fn check_alter_database(line: u32, action: &AlterDatabaseAction) -> Parsed<()> {
             };
             DATABASE_SET.admit(line, &option.name, value.as_deref())
         }),
-        AlterDatabaseAction::AddFiles { files: _, filegroup } => check_filegroup(line, filegroup.as_ref()),
         AlterDatabaseAction::ModifyFile(file) if file.offline => refused(line, "OFFLINE"),
         AlterDatabaseAction::ScopedConfiguration { option, of_secondary } => match of_secondary {
             false => SCOPED_CONFIGURATIONS.admit_option(option),
             true => check_secondary(option),
         },
         AlterDatabaseAction::ModifyFile(_)
+        | AlterDatabaseAction::AddFiles { .. }
         | AlterDatabaseAction::AddLogFiles(_)
         | AlterDatabaseAction::RemoveFile(_)
         | AlterDatabaseAction::AddFilegroup(_)

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::ast::{
     AlterIndex, AlterIndexAction, AlterTable, AlterTableAction, ColumnDefinition, ConstraintKind, CreateIndex,
-    CreateStatistics, Expression, ExpressionKind, ForeignKey, Identifier, IndexFilter, InlineIndex, KeyConstraint,
+    CreateStatistics, DataSpace, Expression, ExpressionKind, ForeignKey, IndexFilter, InlineIndex, KeyConstraint,
     OptionValue, TableConstraint, TableElement,
 };
 use crate::error::ParseError;
@@ -15,9 +15,9 @@ fn refused(line: u32, what: &str) -> Parsed<()> {
     Err(ParseError::not_supported(line, what))
 }
 
-/// 1921 unless the filegroup is the only one there is. NULL is where none is written.
-pub(super) fn check_filegroup(line: u32, filegroup: Option<&Identifier>) -> Parsed<()> {
-    match filegroup {
+/// Where a table variable is kept, which is tempdb: 1921 unless the filegroup is the only one there is.
+fn check_variable_space(line: u32, data_space: Option<&DataSpace>) -> Parsed<()> {
+    match data_space.map(|space| &space.name) {
         Some(name) if !name.is("PRIMARY") && !name.is("default") => Err(ParseError {
             severity: 16,
             ..ParseError::new(1921, line, format!("Invalid filegroup '{name}' specified."))
@@ -41,6 +41,22 @@ pub(super) fn check_elements(elements: &[TableElement]) -> Parsed<()> {
 /// "CREATE TYPE": the syntax of `table_index` has no WHERE).
 pub(super) fn check_variable_elements(line: u32, elements: &[TableElement]) -> Parsed<()> {
     check_elements(elements)?;
+    for element in elements {
+        let constraints = match element {
+            TableElement::Column(column) => column.constraints.as_slice(),
+            TableElement::Constraint(constraint) => std::slice::from_ref(constraint),
+            TableElement::Index(index) => {
+                check_variable_space(line, index.data_space.as_ref())?;
+                &[]
+            }
+            TableElement::Period(_) => &[],
+        };
+        for constraint in constraints {
+            if let ConstraintKind::Key(key) = &constraint.kind {
+                check_variable_space(constraint.line, key.data_space.as_ref())?;
+            }
+        }
+    }
     let is_filtered = |element: &TableElement| matches!(element, TableElement::Index(index) if index.filter.is_some());
     match elements.iter().any(is_filtered) {
         true => refused(line, "WHERE of an index of a table variable"),
@@ -76,7 +92,6 @@ fn check_column(column: &ColumnDefinition) -> Parsed<()> {
 }
 
 fn check_constraint(constraint: &TableConstraint) -> Parsed<()> {
-    let line = constraint.line;
     match &constraint.kind {
         ConstraintKind::Key(key) => {
             let KeyConstraint {
@@ -84,9 +99,9 @@ fn check_constraint(constraint: &TableConstraint) -> Parsed<()> {
                 clustered: _,
                 columns: _,
                 options,
-                filegroup,
+                // Which filegroups and partition schemes there are is the executor's to say.
+                data_space: _,
             } = key;
-            check_filegroup(line, filegroup.as_ref())?;
             check_options_of_key(options)
         }
         ConstraintKind::ForeignKey(key) => {
@@ -113,6 +128,7 @@ fn check_inline_index(index: &InlineIndex) -> Parsed<()> {
         included_columns: _,
         filter,
         options,
+        data_space: _,
     } = index;
     check_filter(filter.as_ref())?;
     check_options_of_key(options)
@@ -141,19 +157,20 @@ fn check_filter_part(part: &Expression, text: &str) -> Parsed<()> {
 }
 
 /// Options of an index that is made with its table, which has no statistics yet: there is no place to remember that they are not to be
-/// counted.
+/// counted. Nor is there another index that it could replace.
 fn check_options_of_key(options: &[OptionValue]) -> Parsed<()> {
     check_index_options(&INDEX_OPTIONS, options)?;
     let is_on = |option: &&OptionValue| {
-        option.name == "STATISTICS_NORECOMPUTE" && option.word().is_some_and(|word| word == "ON")
+        let is_of_others = option.name == "STATISTICS_NORECOMPUTE" || option.name == "DROP_EXISTING";
+        is_of_others && option.word().is_some_and(|word| word == "ON")
     };
     match options.iter().find(is_on) {
-        Some(option) => refused(option.line, "STATISTICS_NORECOMPUTE = ON"),
+        Some(option) => refused(option.line, &format!("{} = ON", option.name)),
         None => Ok(()),
     }
 }
 
-pub(super) fn check_index(line: u32, index: &CreateIndex) -> Parsed<()> {
+pub(super) fn check_index(index: &CreateIndex) -> Parsed<()> {
     let CreateIndex {
         name: _,
         unique: _,
@@ -163,10 +180,9 @@ pub(super) fn check_index(line: u32, index: &CreateIndex) -> Parsed<()> {
         included_columns: _,
         filter,
         options,
-        filegroup,
+        data_space: _,
     } = index;
     check_filter(filter.as_ref())?;
-    check_filegroup(line, filegroup.as_ref())?;
     check_index_options(&INDEX_OPTIONS, options)
 }
 
@@ -182,7 +198,8 @@ fn check_index_options(place: &Place, options: &[OptionValue]) -> Parsed<()> {
             let text = format!("Fillfactor {written} is not a valid percentage; fillfactor must be between 1 and 100.");
             Err(ParseError::new(129, option.line, text))
         }
-        "ALLOW_PAGE_LOCKS" | "ALLOW_ROW_LOCKS" | "IGNORE_DUP_KEY" | "OPTIMIZE_FOR_SEQUENTIAL_KEY" | "PAD_INDEX"
+        "ALLOW_PAGE_LOCKS" | "ALLOW_ROW_LOCKS" | "DROP_EXISTING" | "IGNORE_DUP_KEY" | "OPTIMIZE_FOR_SEQUENTIAL_KEY"
+        | "PAD_INDEX"
             if option.switch().is_none() =>
         {
             let written = option.value.as_ref().map(value_text).unwrap_or_default();

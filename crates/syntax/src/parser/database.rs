@@ -279,13 +279,30 @@ impl Parser<'_> {
         }
         if self.eat_word("FILEGROUP")? {
             let name = self.filegroup()?;
-            let property = self.any_word()?;
+            let property = self.filegroup_property()?;
             self.refuse(&["WITH"])?;
             return Ok(AlterDatabaseAction::ModifyFilegroup { name, property });
         }
         self.expect_word("NAME")?;
         self.expect(b'=')?;
         self.identifier().map(AlterDatabaseAction::ModifyName)
+    }
+
+    fn filegroup_property(&mut self) -> Parsed<FilegroupProperty> {
+        let line = self.line();
+        let word = self.any_word()?;
+        Ok(match word.as_str() {
+            "DEFAULT" => FilegroupProperty::Default,
+            "READ_ONLY" | "READONLY" => FilegroupProperty::ReadOnly(true),
+            "READ_WRITE" | "READWRITE" => FilegroupProperty::ReadOnly(false),
+            "AUTOGROW_ALL_FILES" => FilegroupProperty::GrowsAllFiles(true),
+            "AUTOGROW_SINGLE_FILE" => FilegroupProperty::GrowsAllFiles(false),
+            "NAME" => {
+                self.expect(b'=')?;
+                FilegroupProperty::Name(self.identifier()?)
+            }
+            _ => return Err(ParseError::near(line, &word)),
+        })
     }
 
     fn database_options(&mut self) -> Parsed<AlterDatabaseAction> {

@@ -274,6 +274,11 @@ impl Parser<'_> {
         } else {
             None
         };
+        let into_filegroup = if into.is_some() && self.eat_word("ON")? {
+            Some(self.filegroup()?)
+        } else {
+            None
+        };
         let from = if self.eat_word("FROM")? {
             self.table_sources()?
         } else {
@@ -302,6 +307,7 @@ impl Parser<'_> {
             top,
             items,
             into,
+            into_filegroup,
             from,
             selection,
             group_by,

@@ -21,10 +21,10 @@ impl Parser<'_> {
         self.refuse(&["AS"])?;
         let elements = self.table_elements()?;
         self.refuse(&["AS"])?;
-        let (mut filegroup, mut text_filegroup, mut options) = (None, None, Vec::new());
+        let (mut data_space, mut text_filegroup, mut options) = (None, None, Vec::new());
         loop {
             if self.eat_word("ON")? {
-                filegroup = Some(self.filegroup()?);
+                data_space = Some(self.data_space()?);
             } else if self.eat_word("TEXTIMAGE_ON")? {
                 text_filegroup = Some(self.filegroup()?);
             } else if self.at_word("WITH") && self.peek_symbol(1, b'(')? {
@@ -36,7 +36,7 @@ impl Parser<'_> {
         let table = CreateTable {
             name,
             elements,
-            filegroup,
+            data_space,
             text_filegroup,
             options,
         };
@@ -50,10 +50,28 @@ impl Parser<'_> {
         } else {
             self.name_or_text()?
         };
-        if self.at(b'(') {
-            return Err(crate::error::ParseError::not_supported(self.line(), "partition scheme"));
-        }
         Ok(name)
+    }
+
+    /// What follows ON: a filegroup, or a partition scheme with its column.
+    pub(super) fn data_space(&mut self) -> Parsed<DataSpace> {
+        let name = self.filegroup()?;
+        let column = if self.eat(b'(')? {
+            let column = self.identifier()?;
+            self.expect(b')')?;
+            Some(column)
+        } else {
+            None
+        };
+        Ok(DataSpace { name, column })
+    }
+
+    /// `ON` with what follows, if it is there.
+    fn optional_data_space(&mut self) -> Parsed<Option<DataSpace>> {
+        match self.eat_word("ON")? {
+            true => self.data_space().map(Some),
+            false => Ok(None),
+        }
     }
 
     /// An identifier, or a string in its place.
@@ -152,9 +170,7 @@ impl Parser<'_> {
         let included_columns = self.optional_include()?;
         let filter = self.optional_filter()?;
         let options = self.optional_with_options()?;
-        if self.eat_word("ON")? {
-            self.filegroup()?;
-        }
+        let data_space = self.optional_data_space()?;
         Ok(InlineIndex {
             name,
             unique,
@@ -163,6 +179,7 @@ impl Parser<'_> {
             included_columns,
             filter,
             options,
+            data_space,
         })
     }
 
@@ -418,17 +435,13 @@ impl Parser<'_> {
                 arguments: Vec::new(),
             });
         }
-        let filegroup = if self.eat_word("ON")? {
-            Some(self.filegroup()?)
-        } else {
-            None
-        };
+        let data_space = self.optional_data_space()?;
         Ok(KeyConstraint {
             primary,
             clustered,
             columns,
             options,
-            filegroup,
+            data_space,
         })
     }
 
@@ -539,11 +552,7 @@ impl Parser<'_> {
             self.advance()?;
             options = self.list(Self::outer_option)?;
         }
-        let filegroup = if self.eat_word("ON")? {
-            Some(self.filegroup()?)
-        } else {
-            None
-        };
+        let data_space = self.optional_data_space()?;
         let index = CreateIndex {
             name,
             unique,
@@ -553,7 +562,7 @@ impl Parser<'_> {
             included_columns,
             filter,
             options,
-            filegroup,
+            data_space,
         };
         Ok(StatementKind::CreateIndex(Box::new(index)))
     }

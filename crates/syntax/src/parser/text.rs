@@ -151,6 +151,7 @@ impl Parser<'_> {
                 alias: None,
             }],
             into: None,
+            into_filegroup: None,
             from: vec![TableSource::Table(reference)],
             selection: None,
             group_by: Vec::new(),

@@ -13,7 +13,7 @@ use super::select::{BoundRows, only_position, order_position};
 use super::serialized::Place;
 use super::{Binder, VisibleCte, implicit};
 use crate::ast::{
-    Expression, ExpressionKind, ForClause, Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
+    Expression, ExpressionKind, ForClause, Identifier, Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
 };
 use crate::messages;
 use crate::plan::{
@@ -30,6 +30,8 @@ pub struct BoundQuery {
     /// value may depend on those before it, and on those of the row before.
     pub assignments: Option<Vec<(usize, Expr)>>,
     pub into: Option<Name>,
+    /// `ON filegroup` of INTO.
+    pub into_filegroup: Option<Identifier>,
     /// `IDENTITY(...)` of the table that INTO makes: the place of its column.
     pub identity: Option<(usize, Identity)>,
     /// Whether it reads a table or view: then it begins an implicit transaction.
@@ -61,7 +63,8 @@ impl<'a> Binder<'a> {
         Ok(BoundQuery {
             plan,
             assignments,
-            into: into.cloned(),
+            into: into.map(|(name, _)| name.clone()),
+            into_filegroup: into.and_then(|(_, filegroup)| filegroup.cloned()),
             identity,
             reads_tables: self.reads_tables,
         })
@@ -306,12 +309,12 @@ fn for_each_select<'q>(body: &'q QueryBody, visit: &mut dyn FnMut(&'q Select)) {
 ///
 /// # Errors
 /// 196 for INTO of any other.
-fn into_of(body: &QueryBody) -> Result<Option<&Name>> {
+fn into_of(body: &QueryBody) -> Result<Option<(&Name, Option<&Identifier>)>> {
     let mut selects = Vec::new();
     for_each_select(body, &mut |select| selects.push(select));
     match selects.split_first() {
         Some((_, others)) if others.iter().any(|select| select.into.is_some()) => Err(messages::into_not_first()),
-        Some((first, _)) => Ok(first.into.as_ref()),
+        Some((first, _)) => Ok(first.into.as_ref().map(|into| (into, first.into_filegroup.as_ref()))),
         None => Ok(None),
     }
 }

@@ -3,6 +3,7 @@
 //! SQL Server returns these as `sql_variant`, and so does DATABASEPROPERTYEX. The type of SERVERPROPERTY follows from the property's name
 //! if that is a constant; otherwise it is nvarchar.
 
+use engine::catalog::{FilegroupEntry, PRIMARY_FILEGROUP};
 use engine::database::{AccessMode, Database};
 use engine::error::Result;
 use engine::instance::Instance;
@@ -30,7 +31,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("file_idex", 1, &[Name], INT, file_id).told("name: id of a file of the database"),
     signature("file_name", 1, &[super::Parameter::Int], NAME, file_name).told("id: logical name of a file"),
     signature("filegroup_name", 1, &[super::Parameter::Int], NAME, filegroup_name)
-        .told("id: name of a filegroup; there is PRIMARY"),
+        .told("id: name of a filegroup"),
     signature("filegroup_id", 1, &[Name], INT, filegroup_id).told("name: id of a filegroup"),
     signature("filegroupproperty", 2, &[Name, Name], INT, filegroupproperty)
         .told("name, property: a property of a filegroup"),
@@ -280,35 +281,33 @@ fn file_name(call: &Call<'_>) -> Result<Value> {
 }
 
 fn filegroup_name(call: &Call<'_>) -> Result<Value> {
-    Ok(if call.integer(0) == Some(1) {
-        Value::from("PRIMARY")
-    } else {
-        Value::Null
-    })
+    let filegroups = call.context.session.database().entry().every_filegroup();
+    let found = filegroups.iter().find(|one| Some(i64::from(one.id)) == call.integer(0));
+    Ok(found.map_or(Value::Null, |filegroup| Value::from(filegroup.name.as_str())))
 }
 
-fn is_primary_group(call: &Call<'_>) -> bool {
-    call.text(0).is_some_and(|name| name.eq_ignore_ascii_case("PRIMARY"))
+/// The filegroup that the first argument names.
+fn filegroup_named(call: &Call<'_>) -> Option<FilegroupEntry> {
+    call.context.session.database().entry().filegroup(call.text(0)?)
 }
 
 fn filegroup_id(call: &Call<'_>) -> Result<Value> {
-    Ok(if is_primary_group(call) {
-        Value::Int(1)
-    } else {
-        Value::Null
-    })
+    Ok(filegroup_named(call).map_or(Value::Null, |filegroup| Value::Int(i32::from(filegroup.id))))
 }
 
-/// There is one filegroup, PRIMARY: the default, and writable.
+/// sql-docs, FILEGROUPPROPERTY: IsReadOnly, IsUserDefinedFG and IsDefault.
 fn filegroupproperty(call: &Call<'_>) -> Result<Value> {
     let property = call.text(1).map(str::to_ascii_lowercase);
-    Ok(match property.as_deref() {
-        Some("isdefault" | "isuserdefinedfg") if is_primary_group(call) => {
-            Value::Int(i32::from(property.as_deref() == Some("isdefault")))
-        }
-        Some("isreadonly") if is_primary_group(call) => Value::Int(0),
-        _ => Value::Null,
-    })
+    let Some(filegroup) = filegroup_named(call) else {
+        return Ok(Value::Null);
+    };
+    let is_so = match property.as_deref() {
+        Some("isdefault") => filegroup.is_default,
+        Some("isuserdefinedfg") => u32::from(filegroup.id) != PRIMARY_FILEGROUP,
+        Some("isreadonly") => filegroup.is_read_only,
+        _ => return Ok(Value::Null),
+    };
+    Ok(Value::Int(i32::from(is_so)))
 }
 
 fn fileproperty(call: &Call<'_>) -> Result<Value> {
@@ -321,7 +320,12 @@ fn fileproperty(call: &Call<'_>) -> Result<Value> {
         return Ok(Value::Null);
     };
     Ok(match property.to_ascii_lowercase().as_str() {
-        "isreadonly" => Value::Int(0),
+        "isreadonly" => {
+            let filegroups = entry.every_filegroup();
+            let mut filegroups = filegroups.iter();
+            let is_its = filegroups.any(|one| !file.log && one.id == file.filegroup && one.is_read_only);
+            Value::Int(i32::from(is_its))
+        }
         "isprimaryfile" => Value::Int(i32::from(file.file_id == 1)),
         "islogfile" => Value::Int(i32::from(file.log)),
         "spaceused" => Value::Int(crate::views::used_pages(&database, file) as i32),

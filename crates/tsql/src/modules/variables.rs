@@ -213,6 +213,8 @@ impl TableVariableShape {
             name: self.name.clone(),
             columns: self.columns.iter().map(column).collect(),
             heap: None,
+            data_space: engine::catalog::PRIMARY_FILEGROUP,
+            text_space: None,
             indexes: Vec::new(),
             checks: self.checks.clone(),
             foreign_keys: Vec::new(),

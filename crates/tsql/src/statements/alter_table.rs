@@ -315,7 +315,7 @@ impl Executor<'_> {
             }
             ConstraintKind::Key(key) => {
                 self.check_statistics_name_is_free(&database, &definition, constraint)?;
-                let extended = self.definition_with(&definition, constraint, own)?;
+                let extended = self.definition_with((&database, &definition), constraint, own)?;
                 let is_new = |index: &&IndexDefinition| definition.indexes.iter().all(|other| other.name != index.name);
                 let index = extended.indexes.iter().find(is_new).cloned();
                 let index = index.ok_or_else(|| Error::assertion("a key without an index"))?;
@@ -331,7 +331,7 @@ impl Executor<'_> {
             }
             ConstraintKind::ForeignKey(_) => self.add_foreign_key(name, constraint, own, check),
             ConstraintKind::Check { .. } => {
-                let mut extended = self.definition_with(&definition, constraint, own)?;
+                let mut extended = self.definition_with((&database, &definition), constraint, own)?;
                 let Some(added) = extended.checks.last_mut() else {
                     return Err(Error::assertion("a CHECK that was not added"));
                 };
@@ -414,7 +414,7 @@ impl Executor<'_> {
             let skipped = messages::foreign_key_skipped(name.object());
             return self.inform(skipped.number, skipped.severity, 0, skipped.message);
         }
-        let mut extended = self.definition_with(&definition, constraint, own)?;
+        let mut extended = self.definition_with((&database, &definition), constraint, own)?;
         let Some(key) = extended.foreign_keys.last_mut() else {
             return Err(Error::assertion("a foreign key that was not added"));
         };

@@ -12,6 +12,12 @@ pub(super) fn is_kept(name: &str) -> bool {
     name == "FILLFACTOR" || switch_of(&mut IndexOptions::default(), name).is_some()
 }
 
+/// Whether DROP_EXISTING is ON.
+pub(super) fn drops_existing(written: &[OptionValue]) -> bool {
+    let mut options = written.iter().filter(|option| option.name == "DROP_EXISTING");
+    options.any(|option| option.switch() == Some(true))
+}
+
 /// The options of a WITH clause over those that were kept. The grammar has checked their values.
 pub(super) fn index_options(written: &[OptionValue], kept: IndexOptions) -> IndexOptions {
     let mut options = kept;

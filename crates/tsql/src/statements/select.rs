@@ -172,6 +172,8 @@ impl Executor<'_> {
             {
                 column.identity = Some(identity);
             }
+            let database = executor.session.database_of(into)?;
+            executor.place_rows(&database, bound.into_filegroup.as_ref(), &mut definition)?;
             let expected = executor.expected(&Subject::new_table(into));
             let table = executor.create_defined_table(into, definition, line)?;
             let count = executor.fill_new_table(table, &bound.plan, bound.identity.map(|(place, _)| place))?;

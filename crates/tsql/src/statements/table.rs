@@ -8,6 +8,7 @@ use engine::error::{Error, Result};
 use engine::session::{Table, all_statistics};
 use engine::types::COLLATION_VERSION;
 
+use super::data_space::{OF_THE_TABLE, space_of_index};
 use super::disabled_index::check_clustered_is_enabled;
 use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
@@ -85,7 +86,8 @@ impl Executor<'_> {
     }
 
     pub(super) fn create_table(&mut self, create: &CreateTable, line: u32) -> Result<()> {
-        let definition = self.definition_of(&create.name, &create.elements)?;
+        let mut definition = self.definition_of(&create.name, &create.elements)?;
+        self.place_table(create, &mut definition)?;
         self.create_defined_table(&create.name, definition, line)?;
         match versioning_of(&create.options)?.flatten() {
             Some(versioning) => self.set_versioning(&create.name, Some(versioning), line),
@@ -214,6 +216,11 @@ impl Executor<'_> {
             };
         };
         self.lock_with_tables(&database, &object)?;
+        if let ObjectDefinition::Table(_) = &object.definition
+            && Table::open(&database, &object)?.check_filegroups().is_err()
+        {
+            return Err(messages::drop_in_read_only_filegroup(word, &name.to_string()));
+        }
         if let Some(table) = versioned(&object) {
             return Err(messages::drop_of_versioned(&full_name(&database, table)));
         }
@@ -317,7 +324,11 @@ impl Executor<'_> {
             .disabled_indexes
             .iter()
             .any(|index| create.name.is(&index.name));
-        if is_disabled || statistics.iter().any(|known| create.name.is(&known.name)) {
+        let replaces = super::index_options::drops_existing(&create.options);
+        if replaces && !definition.every_index().any(|index| create.name.is(&index.name)) {
+            return Err(messages::no_index_to_replace(&create.name.text, &create.table.to_string()));
+        }
+        if !replaces && (is_disabled || statistics.iter().any(|known| create.name.is(&known.name))) {
             return Err(messages::index_exists(&create.table.to_string(), &create.name.text));
         }
         let columns = index_columns(&definition, &create.columns, &create.included_columns)?;
@@ -348,6 +359,10 @@ impl Executor<'_> {
             is_disabled: false,
             filter,
             options: index_options(&create.options, IndexOptions::default()),
+            data_space: match space_of_index(&database, create.data_space.as_ref())? {
+                OF_THE_TABLE => definition.data_space,
+                space => space,
+            },
             storage: StorageRoot {
                 unit: 0,
                 first_iam: (0, 0),
@@ -355,6 +370,9 @@ impl Executor<'_> {
         };
         if crate::bind::needs_settings(&definition, &index) {
             self.session.require_index_settings("CREATE INDEX")?;
+        }
+        if replaces {
+            return self.replace_index(&database, &object, &definition, (index, create, line));
         }
         check_indexes(self.session.instance.options.version, &definition, Some(&index))?;
         check_filter_without_ignoring(&index, "create", &create.table.to_string())?;
@@ -451,6 +469,9 @@ impl Executor<'_> {
             self.check_retention_index(database, definition)?;
         }
         let removed = definition.indexes.remove(place);
+        if removed.index_id == 1 {
+            definition.data_space = removed.data_space;
+        }
         let definition = definition.clone();
         if removed.index_id == 1 {
             return self.rebuild(database, object, definition, None);

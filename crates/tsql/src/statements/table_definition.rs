@@ -1,13 +1,17 @@
 //! From the syntax of CREATE TABLE to the catalog's definition of a table.
 
+use std::sync::Arc;
+
 use engine::catalog::{
     CheckConstraint, ColumnDefinition, ComputedColumn, GeneratedColumn, Identity, IndexDefinition, IndexOptions,
     LockEscalation, NUMERIC_TYPE_ID, NamedText, PeriodEnd, StorageRoot, TableDefinition,
 };
+use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::types::{COLLATION_VERSION, Collation, SqlType};
 
 use super::computed_column::require_stored_foreign;
+use super::data_space::{OF_THE_TABLE, settle_spaces, space_of_index, space_of_key};
 use super::executor::Executor;
 use super::index_limits::check_indexes;
 use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
@@ -38,6 +42,7 @@ pub(super) enum Made<'a> {
 /// Collects the parts of a definition.
 struct Draft {
     table: TableDefinition,
+    database: Arc<Database>,
     /// The default of the database that the table is in.
     collation: Collation,
     /// For columns of unsaid nullability: they become NOT NULL in a primary key.
@@ -45,12 +50,14 @@ struct Draft {
 }
 
 impl Executor<'_> {
-    /// The definition that CREATE TABLE describes.
+    /// The definition that CREATE TABLE describes. Where the table is, and indexes that do not say where they are, is still to be settled.
     /// Foreign keys come last: they may refer to the table's own keys.
     pub(super) fn definition_of(&self, name: &Name, elements: &[TableElement]) -> Result<TableDefinition> {
+        let database = self.session.database_of(name)?;
         let mut draft = Draft {
             table: self.empty_definition(name),
-            collation: self.session.database_of(name)?.collation(),
+            collation: database.collation(),
+            database,
             said_nullable: Vec::new(),
         };
         for element in elements {
@@ -91,6 +98,7 @@ impl Executor<'_> {
                         index.clustered == Some(true),
                     )?;
                     draft.table.indexes[place].options = index_options(&index.options, IndexOptions::default());
+                    draft.table.indexes[place].data_space = space_of_index(&draft.database, index.data_space.as_ref())?;
                     if let Some(filter) = &index.filter {
                         let named = (index.name.text.as_str(), name.to_string());
                         if index.clustered == Some(true) {
@@ -115,16 +123,18 @@ impl Executor<'_> {
     /// A table's definition with one more constraint; `own` is the column that it was written at, if it was.
     pub(super) fn definition_with(
         &self,
-        table: &TableDefinition,
+        (database, table): (&Arc<Database>, &TableDefinition),
         constraint: &TableConstraint,
         own: &[IndexColumn],
     ) -> Result<TableDefinition> {
         let mut draft = Draft {
             table: table.clone(),
+            database: database.clone(),
             collation: Collation::default(),
             said_nullable: Vec::new(),
         };
         self.add_constraint(&mut draft, constraint, own)?;
+        settle_spaces(&mut draft.table);
         check_indexes(self.session.instance.options.version, &draft.table, None)?;
         Ok(draft.table)
     }
@@ -137,6 +147,8 @@ impl Executor<'_> {
             name: name.object().to_owned(),
             columns: Vec::new(),
             heap: None,
+            data_space: engine::catalog::PRIMARY_FILEGROUP,
+            text_space: None,
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
@@ -199,6 +211,7 @@ impl Executor<'_> {
                 self.require_stored_key(&draft.table, key, own)?;
                 let place = draft.add_key(key, &name, own)?;
                 draft.table.indexes[place].is_system_named = is_system_named;
+                draft.table.indexes[place].data_space = space_of_key(&draft.database, key.data_space.as_ref())?;
                 Ok(())
             }
             ConstraintKind::Check { text, .. } => {
@@ -602,6 +615,7 @@ impl Draft {
             is_disabled: false,
             filter: None,
             options: IndexOptions::default(),
+            data_space: OF_THE_TABLE,
             storage: NO_STORAGE,
         };
         let place = if clustered { 0 } else { self.table.indexes.len() };

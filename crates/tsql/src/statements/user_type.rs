@@ -9,6 +9,7 @@ use engine::database::Database;
 use engine::error::Result;
 use engine::types::{Length, SqlType};
 
+use super::data_space::settle_spaces;
 use super::executor::Executor;
 use super::xml_schema::declared_with;
 use crate::ast::{
@@ -112,7 +113,8 @@ impl Executor<'_> {
             }
             TypeDefinition::Table(elements) => {
                 elements.iter().try_for_each(check_element)?;
-                let table = self.definition_of(&create.name, elements)?;
+                let mut table = self.definition_of(&create.name, elements)?;
+                settle_spaces(&mut table);
                 let mut engine = self.session.engine.borrow_mut();
                 engine.create_table_type(&database, table).map(|_| ())
             }

@@ -171,6 +171,7 @@ fn history_definition(table: &TableDefinition, (start, end): (usize, usize), nam
         filter: None,
         options: IndexOptions::default(),
         is_disabled: false,
+        data_space: engine::catalog::PRIMARY_FILEGROUP,
         storage: StorageRoot {
             unit: 0,
             first_iam: (0, 0),
@@ -181,6 +182,7 @@ fn history_definition(table: &TableDefinition, (start, end): (usize, usize), nam
         name: name.to_owned(),
         columns: table.columns.iter().map(history_column).collect(),
         heap: None,
+        text_space: None,
         indexes: vec![index],
         disabled_indexes: Vec::new(),
         checks: Vec::new(),
@@ -405,7 +407,9 @@ impl Executor<'_> {
             None => {
                 let made = history_definition(&table, period, history_name.object());
                 let schema = history_name.schema().unwrap_or_default().to_owned();
-                let made = TableDefinition { schema, ..made };
+                let mut made = TableDefinition { schema, ..made };
+                made.data_space = super::data_space::default_space(&database.entry());
+                made.indexes.iter_mut().for_each(|index| index.data_space = made.data_space);
                 self.create_defined_table(&history_name, made, line)?;
                 let (_, made, definition) = self.table_to_change(&history_name)?;
                 (made, definition)

@@ -22,9 +22,10 @@ use engine::error::{Error, Result};
 use engine::session::Table;
 use engine::types::{COLLATION_VERSION, Collation, SqlType};
 
+use super::data_space::{OF_THE_TABLE, default_space, space_of_index};
 use super::executor::Executor;
 use super::index_limits::check_indexes;
-use super::index_options::index_options;
+use super::index_options::{drops_existing, index_options};
 use super::table_definition::index_columns;
 use crate::ast::{CreateIndex, Identifier, Name};
 use crate::bind::{Binder, IndexableView};
@@ -114,6 +115,9 @@ impl Executor<'_> {
     /// CREATE INDEX on a view.
     fn create_view_index(&mut self, create: &CreateIndex, view: &FoundView, line: u32) -> Result<()> {
         self.judge_view_index(create, view)?;
+        if drops_existing(&create.options) {
+            return Err(messages::not_supported("DROP_EXISTING = ON of an index of a view"));
+        }
         let index = IndexDefinition {
             index_id: u32::from(create.clustered),
             name: create.name.text.clone(),
@@ -129,6 +133,7 @@ impl Executor<'_> {
             filter: None,
             options: index_options(&create.options, IndexOptions::default()),
             is_disabled: false,
+            data_space: self.space_of_view_index(create, view)?,
             storage: NO_STORAGE,
         };
         match create.clustered {
@@ -147,6 +152,17 @@ impl Executor<'_> {
         }
         let (database, id) = (&view.database, view.module.object_id);
         self.set_no_recompute(database, id, Some(&create.name.text), &create.options)
+    }
+
+    /// Where an index of a view is kept: without ON where the rows of the view are, or are to be.
+    fn space_of_view_index(&self, create: &CreateIndex, view: &FoundView) -> Result<u32> {
+        Ok(match space_of_index(&view.database, create.data_space.as_ref())? {
+            OF_THE_TABLE => match view.module.rows.as_deref() {
+                Some(rows) if !create.clustered => rows.data_space,
+                _ => default_space(&view.database.entry()),
+            },
+            space => space,
+        })
     }
 
     /// What is judged of an index on a view before the view itself.
@@ -297,6 +313,8 @@ impl Executor<'_> {
             name: module.name.clone(),
             columns: columns.iter().enumerate().map(column).collect(),
             heap: None,
+            data_space: engine::catalog::PRIMARY_FILEGROUP,
+            text_space: None,
             indexes: Vec::new(),
             disabled_indexes: Vec::new(),
             checks: Vec::new(),

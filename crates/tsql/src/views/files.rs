@@ -1,6 +1,7 @@
 //! Files of databases: `sys.database_files`, `sys.master_files`, filegroups, and their I/O statistics.
 
 use engine::buffer::IoStatistics;
+use engine::catalog::FilegroupEntry;
 use engine::types::{SqlType, Value};
 
 use super::listed::{ListedDatabase, ListedFile, selected, used_pages};
@@ -23,9 +24,11 @@ pub(super) const VIEWS: &[SystemView] = &[
             .flat_map(ListedFile::of)
             .map(MasterFile))
     }),
-    view::<DataSpace>("sys", "data_spaces", |_, _| all([DataSpace])),
+    view::<DataSpace>("sys", "data_spaces", |context, _| {
+        all(context.database.entry().every_filegroup().into_iter().map(DataSpace))
+    }),
     view::<Filegroup>("sys", "filegroups", |context, _| {
-        all([Filegroup(context.database.entry().guid)])
+        all(context.database.entry().every_filegroup().into_iter().map(Filegroup))
     }),
     view::<FileSpace>("sys", "dm_db_file_space_usage", file_space),
     function::<FileIo>("dm_io_virtual_file_stats", &[INT, INT], 2, virtual_file_stats),
@@ -38,6 +41,14 @@ const PATH: SqlType = nvarchar(260);
 struct DatabaseFile(ListedFile);
 
 impl ListedFile {
+    /// `data_space_id`: 0 for a log file.
+    fn data_space(&self) -> i32 {
+        match self.file.log {
+            true => 0,
+            false => i32::from(self.file.filegroup),
+        }
+    }
+
     fn kind(&self) -> (u8, &'static str) {
         if self.file.log { (1, "LOG") } else { (0, "ROWS") }
     }
@@ -48,7 +59,7 @@ system_row!(DatabaseFile {
     "file_guid" GUID => |row| Value::UniqueIdentifier(row.0.guid);
     "type" TINYINT => |row| Value::TinyInt(row.0.kind().0);
     "type_desc" nvarchar(60) => |row| row.0.kind().1.into();
-    "data_space_id" INT => |row| i32::from(!row.0.file.log).into();
+    "data_space_id" INT => |row| row.0.data_space().into();
     "name" NAME => |row| row.0.file.name.as_str().into();
     "physical_name" PATH => |row| row.0.file.physical_name.as_str().into();
     "state" TINYINT => |row| Value::TinyInt(row.0.state.0);
@@ -57,7 +68,7 @@ system_row!(DatabaseFile {
     "max_size" INT => |row| row.0.pages_max().into();
     "growth" INT => |row| row.0.growth().into();
     "is_media_read_only" BIT => |_| false.into();
-    "is_read_only" BIT => |_| false.into();
+    "is_read_only" BIT => |row| row.0.is_read_only.into();
     "is_sparse" BIT => |row| row.0.is_sparse.into();
     "is_percent_growth" BIT => |row| row.0.is_percent().into();
     "is_name_reserved" BIT => |_| false.into();
@@ -84,7 +95,7 @@ system_row!(MasterFile {
     "file_guid" GUID => |row| Value::UniqueIdentifier(row.0.guid);
     "type" TINYINT => |row| Value::TinyInt(row.0.kind().0);
     "type_desc" nvarchar(60) => |row| row.0.kind().1.into();
-    "data_space_id" INT => |row| i32::from(!row.0.file.log).into();
+    "data_space_id" INT => |row| row.0.data_space().into();
     "name" NAME => |row| row.0.file.name.as_str().into();
     "physical_name" PATH => |row| row.0.file.physical_name.as_str().into();
     "state" TINYINT => |row| Value::TinyInt(row.0.state.0);
@@ -93,7 +104,7 @@ system_row!(MasterFile {
     "max_size" INT => |row| row.0.pages_max().into();
     "growth" INT => |row| row.0.growth().into();
     "is_media_read_only" BIT => |_| false.into();
-    "is_read_only" BIT => |_| false.into();
+    "is_read_only" BIT => |row| row.0.is_read_only.into();
     "is_sparse" BIT => |row| row.0.is_sparse.into();
     "is_percent_growth" BIT => |row| row.0.is_percent().into();
     "is_name_reserved" BIT => |_| false.into();
@@ -113,36 +124,36 @@ system_row!(MasterFile {
     "credential_id" INT => |_| Value::Null;
 });
 
-/// Every database has one filegroup.
-struct DataSpace;
+struct DataSpace(FilegroupEntry);
 
 system_row!(DataSpace {
-    "name" NAME => |_| "PRIMARY".into();
-    "data_space_id" INT => |_| 1.into();
+    "name" NAME => |row| row.0.name.as_str().into();
+    "data_space_id" INT => |row| i32::from(row.0.id).into();
     "type" SqlType::Char(2) => |_| "FG".into();
     "type_desc" nvarchar(60) => |_| "ROWS_FILEGROUP".into();
-    "is_default" BIT => |_| true.into();
+    "is_default" BIT => |row| row.0.is_default.into();
     "is_system" BIT => |_| false.into();
 });
 
-struct Filegroup([u8; 16]);
+struct Filegroup(FilegroupEntry);
 
 system_row!(Filegroup {
-    "name" NAME => |_| "PRIMARY".into();
-    "data_space_id" INT => |_| 1.into();
+    "name" NAME => |row| row.0.name.as_str().into();
+    "data_space_id" INT => |row| i32::from(row.0.id).into();
     "type" SqlType::Char(2) => |_| "FG".into();
     "type_desc" nvarchar(60) => |_| "ROWS_FILEGROUP".into();
-    "is_default" BIT => |_| true.into();
+    "is_default" BIT => |row| row.0.is_default.into();
     "is_system" BIT => |_| false.into();
-    "filegroup_guid" GUID => |row| Value::UniqueIdentifier(row.0);
+    "filegroup_guid" GUID => |row| Value::UniqueIdentifier(row.0.guid);
     "log_filegroup_id" INT => |_| Value::Null;
-    "is_read_only" BIT => |_| false.into();
-    "is_autogrow_all_files" BIT => |_| false.into();
+    "is_read_only" BIT => |row| row.0.is_read_only.into();
+    "is_autogrow_all_files" BIT => |row| row.0.grows_all_files.into();
 });
 
 struct FileSpace {
     database_id: u16,
     file_id: u16,
+    filegroup: u16,
     pages: u64,
     used_pages: u64,
     modified_pages: u64,
@@ -151,7 +162,7 @@ struct FileSpace {
 system_row!(FileSpace {
     "database_id" INT => |row| i32::from(row.database_id).into();
     "file_id" SMALLINT => |row| Value::SmallInt(row.file_id as i16);
-    "filegroup_id" SMALLINT => |_| Value::SmallInt(1);
+    "filegroup_id" SMALLINT => |row| Value::SmallInt(row.filegroup as i16);
     "total_page_count" BIGINT => |row| big(row.pages);
     "allocated_extent_page_count" BIGINT => |row| big(row.used_pages);
     "unallocated_extent_page_count" BIGINT => |row| big(row.pages.saturating_sub(row.used_pages));
@@ -165,6 +176,7 @@ fn file_space(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let files = entry.files.iter().filter(|file| !file.log).map(|file| FileSpace {
         database_id: database.id,
         file_id: file.file_id,
+        filegroup: file.filegroup,
         pages: u64::from(database.storage.files.page_count(file.file_id)),
         used_pages: used_pages(database, file),
         modified_pages: modified.get(&file.file_id).copied().unwrap_or(0),

@@ -7,7 +7,7 @@ use engine::catalog::{CatalogObject, IndexDefinition, IndexOptions, ObjectDefini
 use engine::database::{Database, object_root};
 use engine::error::Result;
 use engine::lock::{LockOwner, LockRow, Resource};
-use engine::store::{Heap, LargeKind, LargeSpace, ReadMode, SpaceUsage, Tree};
+use engine::store::{Heap, LargeKind, LargeSpace, ObjectRoot, ReadMode, SpaceUsage, Tree};
 use engine::types::{SqlType, Value};
 
 use super::objects::{ObjectRow, table_of, with_columns, with_indexes};
@@ -30,6 +30,8 @@ struct IndexRow {
     owner: ObjectRow,
     index: Option<IndexDefinition>,
     root: StorageRoot,
+    /// Of a heap: `data_space_id` of its table.
+    heap_space: u32,
 }
 
 impl IndexRow {
@@ -54,6 +56,12 @@ impl IndexRow {
         self.index.as_ref().map(|index| index.options).unwrap_or_default()
     }
 
+    /// `data_space_id`
+    fn data_space(&self) -> i32 {
+        let space = self.index.as_ref().map_or(self.heap_space, |index| index.data_space);
+        i32::try_from(space).unwrap_or(i32::MAX)
+    }
+
     fn hobt_id(&self) -> i64 {
         hobt_id(self.root)
     }
@@ -61,7 +69,7 @@ impl IndexRow {
 
 /// The partition and its allocation unit share the unit's number.
 pub(crate) fn hobt_id(root: StorageRoot) -> i64 {
-    (i64::from(root.unit) << 16) | 0x0100_0000_0000_0000
+    engine::session::rowset_id(root.unit)
 }
 
 /// A heap or index, as views of locks name it.
@@ -148,6 +156,7 @@ fn indexes_of(owner: ObjectRow, table: &TableDefinition) -> impl Iterator<Item =
         owner: owner.clone(),
         index,
         root,
+        heap_space: table.data_space,
     })
 }
 
@@ -163,6 +172,7 @@ fn every_index(context: &SystemContext<'_>) -> Vec<IndexRow> {
                 owner: owner.clone(),
                 index: None,
                 root: NO_STORAGE,
+                heap_space: own.table.data_space,
             });
         }
         rows.extend(indexes_of(owner, &own.table));
@@ -177,7 +187,7 @@ system_row!(IndexRow {
     "type" TINYINT => |row| Value::TinyInt(row.kind().0);
     "type_desc" nvarchar(60) => |row| row.kind().1.into();
     "is_unique" BIT => |row| row.is(|index| index.unique);
-    "data_space_id" INT => |_| 1.into();
+    "data_space_id" INT => |row| row.data_space().into();
     "ignore_dup_key" BIT => |row| row.options().ignores_duplicates.into();
     "is_primary_key" BIT => |row| row.is(|index| index.primary_key);
     "is_unique_constraint" BIT => |row| row.is(|index| index.unique_constraint);
@@ -423,6 +433,8 @@ struct AllocationUnit {
     unit: u32,
     kind: (u8, &'static str),
     container: i64,
+    /// Of the first file that it was allocated in.
+    data_space: i32,
     total_pages: u64,
     used_pages: u64,
     /// Pages of rows: large values have none (sql-docs, "sys.allocation_units": `data_pages` of LOB data is 0).
@@ -434,7 +446,7 @@ system_row!(AllocationUnit {
     "type" TINYINT => |row| Value::TinyInt(row.kind.0);
     "type_desc" nvarchar(60) => |row| row.kind.1.into();
     "container_id" BIGINT => |row| row.container.into();
-    "data_space_id" INT => |_| 1.into();
+    "data_space_id" INT => |row| row.data_space.into();
     "total_pages" BIGINT => |row| big(row.total_pages);
     "used_pages" BIGINT => |row| big(row.used_pages);
     "data_pages" BIGINT => |row| big(row.data_pages);
@@ -442,6 +454,8 @@ system_row!(AllocationUnit {
 
 fn allocation_units(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let mut rows = Vec::new();
+    let files = &context.database.storage.files;
+    let space_of = |root: ObjectRoot| i32::from(files.filegroup_of(root.first_iam.file));
     for row in stored(context) {
         let object = context
             .database
@@ -455,6 +469,7 @@ fn allocation_units(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
             unit: row.root.unit,
             kind: (1, "IN_ROW_DATA"),
             container: row.hobt_id(),
+            data_space: space_of(object_root(&row.root)),
             total_pages: usage.reserved_pages,
             used_pages: usage.data_pages + usage.index_pages,
             data_pages: usage.data_pages,
@@ -463,6 +478,7 @@ fn allocation_units(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
             unit: unit.root.object.0,
             kind: (unit.kind as u8, unit.kind.name()),
             container: row.hobt_id(),
+            data_space: space_of(unit.root),
             total_pages: unit.pages.reserved,
             used_pages: unit.pages.in_use(),
             data_pages: 0,

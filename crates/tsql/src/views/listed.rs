@@ -74,6 +74,10 @@ pub(crate) struct ListedFile {
     pub(crate) bytes: u64,
     /// It is a file of a database snapshot.
     pub(crate) is_sparse: bool,
+    /// Its filegroup is READ_ONLY.
+    pub(crate) is_read_only: bool,
+    /// The name of its filegroup; `None` of a log file.
+    pub(crate) filegroup: Option<String>,
     pub(crate) state: (u8, &'static str),
     /// Of a data file of a database that is open.
     pub(crate) base: Option<FileBase>,
@@ -115,12 +119,17 @@ impl ListedFile {
         let mut guid = listed.entry.guid;
         guid[15] ^= file.file_id as u8;
         let database = listed.database.as_ref();
+        let filegroups = listed.entry.every_filegroup();
+        let mut filegroups = filegroups.into_iter();
+        let filegroup = filegroups.find(|filegroup| !file.log && filegroup.id == file.filegroup);
         ListedFile {
             database_id: listed.entry.database_id,
             guid,
             file: file.clone(),
             bytes: database.map_or(0, |database| file_bytes(database, file)),
             is_sparse: listed.entry.base().is_some() && !file.log,
+            is_read_only: filegroup.as_ref().is_some_and(|filegroup| filegroup.is_read_only),
+            filegroup: filegroup.map(|filegroup| filegroup.name),
             state: listed.state.number_and_name(),
             base: database
                 .filter(|_| !file.log)

@@ -7,6 +7,7 @@ use engine::catalog::{
     TableDefinition,
 };
 use engine::database::Database;
+use engine::types::off_row::is_unlimited;
 use engine::types::{Length, SqlType, Value};
 
 use super::periods::{retention_of, temporal_type};
@@ -362,7 +363,7 @@ system_row!(TableRow {
     "is_ms_shipped" BIT => |_| false.into();
     "is_published" BIT => |_| false.into();
     "is_schema_published" BIT => |_| false.into();
-    "lob_data_space_id" INT => |_| 0.into();
+    "lob_data_space_id" INT => |row| table_of(&row.0.1).map_or(0, lob_data_space).into();
     "filestream_data_space_id" INT => |_| Value::Null;
     "max_column_id_used" INT => |row| table_of(&row.0.1).map_or(0, |table| table.columns.len() as i32).into();
     "lock_on_bulk_load" BIT => |_| false.into();
@@ -709,4 +710,14 @@ fn foreign_key_columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Row
         }
     }
     all(rows)
+}
+
+/// `lob_data_space_id`: 0 for a table without columns of unlimited types (sql-docs, "sys.tables").
+fn lob_data_space(table: &TableDefinition) -> i32 {
+    let has_any = table.columns.iter().any(|column| is_unlimited(column.sql_type));
+    let space = table.text_space.unwrap_or(table.data_space);
+    match has_any {
+        true => i32::try_from(space).unwrap_or(i32::MAX),
+        false => 0,
+    }
 }

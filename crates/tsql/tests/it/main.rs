@@ -34,6 +34,7 @@ mod errors;
 mod execute_as;
 mod extended_properties;
 mod figures;
+mod filegroups;
 mod filtered_indexes;
 mod foreign_chains;
 mod foreign_files;

@@ -234,7 +234,7 @@ const DATABASES: &[Subject] = &[
         "SET EMERGENCY" => "alter database {} set emergency alter database {} set online",
         "MODIFY FILE" => "alter database {} modify file (name = {}_log, filegrowth = 2MB)",
         "ADD FILE, ADD LOG FILE, REMOVE FILE" => "alter database {} add file (name = ax, filename = 'c:\\{}ax.ndf') alter database {} add log file (name = lx, filename = 'c:\\{}lx.ldf') alter database {} remove file ax",
-        "ADD FILEGROUP" => "alter database {} add filegroup g",
+        "ADD, MODIFY, REMOVE FILEGROUP, ADD FILE TO FILEGROUP" => "alter database {} add filegroup g alter database {} add file (name = gx, filename = 'c:\\{}gx.ndf') to filegroup g alter database {} modify filegroup g autogrow_all_files alter database {} remove file gx alter database {} remove filegroup g",
         "SCOPED CONFIGURATION but for the values in its table of words" => "alter database scoped configuration set maxdop = 1",
         "COLLATE" => "create database {}co\nGO\nalter database {}co collate Latin1_General_100_CI_AS",
         "MODIFY NAME" => "create database {}mn\nGO\nalter database {}mn modify name = {}mo"),

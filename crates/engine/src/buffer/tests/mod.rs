@@ -86,6 +86,7 @@ pub(super) fn specification(id: u16, path: &str, pages: u64) -> DataFileSpecific
         bytes: pages * PAGE_BYTES as u64,
         bytes_max: None,
         growth: FileGrowth::Bytes(1 << 20),
+        filegroup: 1,
     }
 }
 

@@ -11,6 +11,7 @@
 //! This module describes vlflab's own sets. The reader of another server's backups describes theirs ([`HistorySet`]).
 
 use crate::backup::{BackupFile, MediaLabel, SetDescription, SetKind};
+use crate::catalog::FilegroupEntry;
 use crate::page::PAGE_BYTES;
 use crate::recovery::BootRecord;
 use crate::seams::DateTimeTicks;
@@ -197,7 +198,8 @@ fn file_row(set: &SetDescription, file: &BackupFile) -> HistoryRow {
         ("first_media_number", Value::SmallInt(1)),
         (
             "filegroup_name",
-            if file.file.log { Value::Null } else { text("PRIMARY") },
+            set.filegroup_of(&file.file)
+                .map_or(Value::Null, |filegroup| text(&filegroup.name)),
         ),
         (
             "page_size",
@@ -229,6 +231,17 @@ fn file_row(set: &SetDescription, file: &BackupFile) -> HistoryRow {
     ]
 }
 
+fn filegroup_row(filegroup: &FilegroupEntry) -> HistoryRow {
+    vec![
+        ("name", text(&filegroup.name)),
+        ("filegroup_id", Value::Int(i32::from(filegroup.id))),
+        ("type", text("FG")),
+        ("type_desc", text("ROWS_FILEGROUP")),
+        ("is_default", Value::Bit(filegroup.is_default)),
+        ("is_readonly", Value::Bit(filegroup.is_read_only)),
+    ]
+}
+
 impl HistorySet {
     /// A set of ours. `device` is the media file.
     pub(in crate::instance) fn of(set: &SetDescription, label: &MediaLabel, device: &str) -> HistorySet {
@@ -239,14 +252,10 @@ impl HistorySet {
             letter: set.kind.letter(),
             set: set_row(set),
             files: set.files.iter().map(|file| file_row(set, file)).collect(),
-            filegroups: vec![vec![
-                ("name", text("PRIMARY")),
-                ("filegroup_id", Value::Int(1)),
-                ("type", text("FG")),
-                ("type_desc", text("ROWS_FILEGROUP")),
-                ("is_default", Value::Bit(true)),
-                ("is_readonly", Value::Bit(false)),
-            ]],
+            filegroups: match set.filegroups.is_empty() {
+                true => vec![filegroup_row(&FilegroupEntry::primary(set.family_guid))],
+                false => set.filegroups.iter().map(filegroup_row).collect(),
+            },
             media_guid: label.guid,
             media: vec![
                 ("media_uuid", uuid.clone()),

@@ -588,6 +588,8 @@ impl MsdbTable {
             name: self.name.to_string(),
             columns: self.columns.iter().enumerate().map(column).collect(),
             heap: None,
+            data_space: crate::catalog::PRIMARY_FILEGROUP,
+            text_space: None,
             indexes: clustered.into_iter().chain(others).collect(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
@@ -634,6 +636,7 @@ impl MsdbTable {
             collation_version: COLLATION_VERSION,
             is_disabled: false,
             filter: None,
+            data_space: crate::catalog::PRIMARY_FILEGROUP,
             storage: NO_STORAGE,
         }
     }

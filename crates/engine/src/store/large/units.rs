@@ -308,14 +308,15 @@ impl LargeUnits {
         units.find(|unit| unit.root.object == object)
     }
 
-    /// The unit for values of a kind, made if there is none; `new_unit` gives its id and says in the boot record that there are units.
+    /// The unit for values of a kind, made if there is none, in a filegroup or in that of the rows; `new_unit` gives its id and says in the
+    /// boot record that there are units.
     ///
     /// # Errors
     /// 1101, 1105, 9002 for want of space; those of `new_unit`.
     pub fn open_or_make(
         &self,
         ctx: &mut StoreContext<'_>,
-        rows: ObjectRoot,
+        (rows, filegroup): (ObjectRoot, Option<u16>),
         kind: LargeKind,
         new_unit: impl FnOnce() -> Result<u32>,
     ) -> Result<Arc<LargeUnit>> {
@@ -328,10 +329,11 @@ impl LargeUnits {
             return Ok(unit);
         }
         let object = ObjectId(new_unit()?);
+        let filegroup = filegroup.unwrap_or_else(|| ctx.storage.files.filegroup_of(rows.first_iam.file));
         let last = beside.all().last().map_or(rows, |unit| unit.root);
         let root = ctx
             .space
-            .create_beside(ctx.storage, ctx.chain, object, kind as u8, last.first_iam)?;
+            .create_beside(ctx.storage, ctx.chain, (object, filegroup), kind as u8, last.first_iam)?;
         let unit = Arc::new(LargeUnit::load(ctx.storage, root, kind)?);
         beside.push(unit.clone());
         Ok(unit)

@@ -77,9 +77,9 @@ impl SpaceMap {
 }
 
 impl Allocation {
-    /// Grows a file that takes extents, by its own increment. False when none may grow.
-    pub(super) fn grow_another(&self, storage: &DatabaseStorage) -> Result<bool> {
-        let files = storage.files.file_ids().into_iter();
+    /// Grows a file of a filegroup that takes extents, by its own increment. False when none may grow.
+    pub(super) fn grow_another(&self, storage: &DatabaseStorage, filegroup: u16) -> Result<bool> {
+        let files = storage.files.file_ids_in(filegroup).into_iter();
         for file in files.filter(|file| !self.closed.contains(file)) {
             if storage.files.grow(file, EXTENT_PAGES)?.is_some() {
                 return Ok(true);
@@ -98,7 +98,8 @@ impl Allocation {
             let end = match goal {
                 Goal::Before(end) if end.file == map.file => end.extent.min(extent_count),
                 Goal::Before(_) => continue,
-                Goal::OutOf { file } if file == map.file => continue,
+                Goal::OutOf { file, .. } if file == map.file => continue,
+                Goal::OutOf { filegroup, .. } if storage.files.filegroup_of(map.file) != filegroup => continue,
                 Goal::OutOf { .. } => extent_count,
             };
             let file = map.file;

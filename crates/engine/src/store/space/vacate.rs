@@ -34,8 +34,8 @@ const ALL_BUT_THE_LIST: u8 = 0xFE;
 pub enum Goal {
     /// Nearer to the begin of the file: DBCC SHRINKFILE to a size.
     Before(ExtentId),
-    /// To another file: EMPTYFILE.
-    OutOf { file: u16 },
+    /// To another file of its filegroup: EMPTYFILE. Other extents of an object whose extent moves are in the filegroup, too.
+    OutOf { file: u16, filegroup: u16 },
 }
 
 impl Goal {
@@ -43,7 +43,7 @@ impl Goal {
     pub(in crate::store) fn allows(self, extent: ExtentId) -> bool {
         match self {
             Goal::Before(end) => extent.file == end.file && extent.extent < end.extent,
-            Goal::OutOf { file } => extent.file != file,
+            Goal::OutOf { file, .. } => extent.file != file,
         }
     }
 }
@@ -292,7 +292,7 @@ impl SpaceMap {
     ) -> Result<Option<ExtentId>> {
         let storage = ctx.storage;
         let found = match (allocation.find_free_where(storage, goal), goal) {
-            (None, Goal::OutOf { .. }) if allocation.grow_another(storage)? => {
+            (None, Goal::OutOf { filegroup, .. }) if allocation.grow_another(storage, filegroup)? => {
                 allocation.find_free_where(storage, goal)
             }
             (found, _) => found,

@@ -70,6 +70,7 @@ fn data_file(id: u16, pages: u64, bytes_max: Option<u64>) -> DataFileSpecificati
         bytes: pages * PAGE_BYTES as u64,
         bytes_max,
         growth: FileGrowth::Bytes(64 * PAGE_BYTES as u64),
+        filegroup: 1,
     }
 }
 

@@ -53,7 +53,7 @@ use super::lock_information::LockInformation;
 use super::row::{GHOST, PAYLOAD_BYTES_MAX, Rid, encode_tree_row, is_ghost, parse_tree_row};
 use super::row_buffer::RowBuffer;
 use super::scan::ReadMode;
-use super::space::{Claim, ObjectRoot, ObjectSpace, Pin, SpaceMap, SpaceUsage};
+use super::space::{ObjectRoot, ObjectSpace, Pin, Room, SpaceMap, SpaceUsage};
 use super::versioned::{as_seen, is_as_seen, is_settled_for_snapshots};
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
@@ -86,21 +86,21 @@ struct Found {
 }
 
 impl Tree {
-    /// Creates an empty tree. The caller has chosen an object id never used before.
+    /// Creates an empty tree in PRIMARY. The caller has chosen an object id never used before.
     ///
     /// # Errors
     /// 1101 and 1105 when the files are full, 9002 when the log is.
     pub fn create(ctx: &mut StoreContext<'_>, object: ObjectId) -> Result<ObjectRoot> {
-        Tree::create_by(ctx, object, Claim::Rows)
+        Tree::create_by(ctx, object, Room::PRIMARY)
     }
 
-    /// As [`Tree::create`], with the room that `claim` may have.
+    /// As [`Tree::create`], where `room` says.
     ///
     /// # Errors
     /// As for [`Tree::create`].
-    pub fn create_by(ctx: &mut StoreContext<'_>, object: ObjectId, claim: Claim) -> Result<ObjectRoot> {
+    pub fn create_by(ctx: &mut StoreContext<'_>, object: ObjectId, room: Room) -> Result<ObjectRoot> {
         let root = under_pressure(ctx, |ctx| {
-            ctx.space.create_object(ctx.storage, ctx.chain, (object, claim))
+            ctx.space.create_object(ctx.storage, ctx.chain, (object, room))
         })?;
         ctx.note_made(object);
         let tree = Tree::open(ctx.storage, ctx.space, root, 0)?;

@@ -13,7 +13,11 @@ pub fn verify(storage: &DatabaseStorage, space: &SpaceMap, objects: &[ObjectRoot
     for root in with_units_beside(storage, objects, &mut verdict) {
         match extents_of(storage, root) {
             Ok(lists) => {
+                let filegroup = storage.files.filegroup_of(root.first_iam.file);
                 for extent in lists.extents {
+                    if storage.files.filegroup_of(extent.file) != filegroup {
+                        note_stray(&mut verdict, extent, root.object);
+                    }
                     note_owner(&mut verdict, &mut owners, extent, root.object);
                 }
             }
@@ -48,6 +52,15 @@ fn with_units_beside(storage: &DatabaseStorage, objects: &[ObjectRoot], verdict:
         }
     }
     all
+}
+
+/// An extent in another filegroup than the first list of its object.
+fn note_stray(verdict: &mut Verdict, extent: ExtentId, object: ObjectId) {
+    let page = extent.page(0);
+    let text = format!(
+        "Table error: Object ID {object}, page {page}. Test (the extent is in the filegroup of its object) failed."
+    );
+    verdict.add(8939, object, page, text);
 }
 
 fn note_owner(verdict: &mut Verdict, owners: &mut BTreeMap<ExtentId, ObjectId>, extent: ExtentId, object: ObjectId) {

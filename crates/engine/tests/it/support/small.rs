@@ -28,6 +28,7 @@ pub fn small_rows(is_clustered: bool, is_indexed: bool) -> TableDefinition {
         is_disabled: false,
         filter: None,
         options: IndexOptions::default(),
+        data_space: engine::catalog::PRIMARY_FILEGROUP,
         storage: StorageRoot {
             unit: 0,
             first_iam: (0, 0),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use engine::buffer::FileGrowth;
-use engine::catalog::{DatabaseEntry, FileEntry, GrowthEntry};
+use engine::buffer::{FileGrowth, PRIMARY_FILEGROUP};
+use engine::catalog::{DatabaseEntry, FileEntry, FilegroupEntry, GrowthEntry};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::instance::{DatabaseState, FileSpec, MSDB, Operation, Size, Work, default_file_name};
@@ -12,7 +12,7 @@ use engine::log;
 use super::super::{Host, SystemContext};
 use super::create::collation_of;
 use super::file::{bytes, file_of, growth, maximum};
-use super::{options, refuse_in_transaction};
+use super::{filegroup, options, refuse_in_transaction};
 use crate::ast::{AlterDatabase, AlterDatabaseAction, FileSpecification, Identifier};
 use crate::plan_cache::PlanCache;
 
@@ -50,8 +50,12 @@ fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &Al
             Change::new(context, begin(Work::Alter)?)?.modify(file)?;
             tell_of_names(host, file)
         }
-        AlterDatabaseAction::AddFiles { files, .. } => Change::new(context, begin(Work::Files)?)?.add(files, false),
-        AlterDatabaseAction::AddLogFiles(files) => Change::new(context, begin(Work::Files)?)?.add(files, true),
+        AlterDatabaseAction::AddFiles { files, filegroup } => {
+            let change = Change::new(context, begin(Work::Files)?)?;
+            let filegroup = change.filegroup(filegroup.as_ref())?;
+            change.add(files, Some(filegroup))
+        }
+        AlterDatabaseAction::AddLogFiles(files) => Change::new(context, begin(Work::Files)?)?.add(files, None),
         AlterDatabaseAction::RemoveFile(file) => {
             context.instance.remove_file(&begin(Work::Files)?, &file.text)?;
             let text = format!("The file '{}' has been removed.", file.text);
@@ -64,9 +68,14 @@ fn act(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, action: &Al
             }
             Ok(())
         }
-        AlterDatabaseAction::AddFilegroup(_)
-        | AlterDatabaseAction::RemoveFilegroup(_)
-        | AlterDatabaseAction::ModifyFilegroup { .. } => not_supported("FILEGROUP"),
+        AlterDatabaseAction::AddFilegroup(added) => filegroup::add(context, &begin(Work::Alter)?, added),
+        AlterDatabaseAction::RemoveFilegroup(removed) => {
+            filegroup::remove(context, host, &begin(Work::Alter)?, removed)
+        }
+        AlterDatabaseAction::ModifyFilegroup {
+            name: modified,
+            property,
+        } => filegroup::modify(context, host, (name, modified), property),
         AlterDatabaseAction::Collate(written) => collate(&begin(Work::Alter)?, name, written),
     }
 }
@@ -115,8 +124,11 @@ fn check_state(state: &DatabaseState, name: &str, action: &AlterDatabaseAction) 
         AlterDatabaseAction::Set { options, .. } if is_standby && !options.iter().all(options::is_of_use) => {
             Err(options::in_warm_standby(name))
         }
-        AlterDatabaseAction::AddFiles { .. } | AlterDatabaseAction::AddLogFiles(_) => not_writable(1),
-        AlterDatabaseAction::RemoveFile(_) => not_writable(3),
+        AlterDatabaseAction::AddFiles { .. }
+        | AlterDatabaseAction::AddLogFiles(_)
+        | AlterDatabaseAction::AddFilegroup(_)
+        | AlterDatabaseAction::ModifyFilegroup { .. } => not_writable(1),
+        AlterDatabaseAction::RemoveFile(_) | AlterDatabaseAction::RemoveFilegroup(_) => not_writable(3),
         AlterDatabaseAction::ModifyFile(_) => not_writable(4),
         _ => Ok(()),
     }
@@ -136,10 +148,6 @@ fn tell_of_names(host: &mut dyn Host, file: &FileSpecification) -> Result<()> {
         host.message(&Error::new(5018, 10, 1, text))?;
     }
     Ok(())
-}
-
-fn not_supported(what: &str) -> Result<()> {
-    Err(crate::messages::not_supported(what))
 }
 
 fn rename(context: &SystemContext<'_>, host: &mut dyn Host, name: &str, new_name: &str) -> Result<()> {
@@ -256,18 +264,34 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// ADD FILE and ADD LOG FILE, one after the other.
-    fn add(self, specifications: &[FileSpecification], log: bool) -> Result<()> {
+    /// The number of the filegroup that files are added to: without TO FILEGROUP the default one.
+    ///
+    /// # Errors
+    /// 1921 when there is none of that name.
+    fn filegroup(&self, written: Option<&Identifier>) -> Result<u16> {
+        let filegroups = self.operation.entry().every_filegroup();
+        let is_meant = |filegroup: &&FilegroupEntry| match written {
+            Some(name) if !name.is("default") => name.is(&filegroup.name),
+            _ => filegroup.is_default,
+        };
+        let found = filegroups.iter().find(is_meant).map(|filegroup| filegroup.id);
+        let name = written.map_or("default", |name| &name.text);
+        found.ok_or_else(|| crate::messages::invalid_data_space("filegroup", name))
+    }
+
+    /// ADD FILE to a filegroup, and ADD LOG FILE, one after the other.
+    fn add(self, specifications: &[FileSpecification], filegroup: Option<u16>) -> Result<()> {
         for specification in specifications {
             let spec = file_of(specification)?;
-            let file = self.plan(&spec, log)?;
-            let bytes = spec.size_bytes.unwrap_or(if log { MB } else { MB * 8 });
+            let file = self.plan(&spec, filegroup)?;
+            let bytes = spec.size_bytes.unwrap_or(if file.log { MB } else { MB * 8 });
             self.context.instance.add_file(&self.operation, file, bytes)?;
         }
         Ok(())
     }
 
-    fn plan(&self, spec: &FileSpec, log: bool) -> Result<FileEntry> {
+    fn plan(&self, spec: &FileSpec, filegroup: Option<u16>) -> Result<FileEntry> {
+        let log = filegroup.is_none();
         let entry = self.operation.entry();
         let file_id = (1..u16::MAX)
             .find(|id| entry.files.iter().all(|file| file.file_id != *id))
@@ -306,6 +330,7 @@ impl<'a> Change<'a> {
             name,
             max_bytes,
             growth: spec.growth.unwrap_or(default_growth),
+            filegroup: filegroup.unwrap_or(PRIMARY_FILEGROUP),
         })
     }
 }

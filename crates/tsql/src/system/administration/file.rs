@@ -17,6 +17,7 @@ pub(super) fn file_of(specification: &FileSpecification) -> Result<FileSpec> {
         size_bytes: specification.size.map(bytes).transpose()?,
         maximum: specification.size_max.map(maximum).transpose()?,
         growth: specification.growth.map(growth).transpose()?,
+        filegroup: None,
     })
 }
 

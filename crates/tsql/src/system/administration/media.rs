@@ -2,6 +2,7 @@
 //! HEADERONLY", "- FILELISTONLY", "- LABELONLY"). [`super::foreign::media`] handles SQL Server's own backups.
 
 use engine::backup::{BackupEvent, BackupFile, DifferentialBase, MediaLabel, SetDescription, SetKind};
+use engine::catalog::FilegroupEntry;
 use engine::error::{Error, Result};
 use engine::recovery::BootRecord;
 use engine::seams::WorkKind;
@@ -92,12 +93,13 @@ fn own(
             table(sets.into_iter().filter(is_meant).map(Header)).send(host)?;
         }
         RestoreKind::FileListOnly => {
-            let (files, base) = instance.backup_file_list(path, asked.position)?;
-            let listed = |file: BackupFile| {
-                let base = base.filter(|_| !file.file.log);
-                ListedFile { file, base }
+            let set = instance.backup_file_list(path, asked.position)?;
+            let listed = |file: &BackupFile| ListedFile {
+                base: set.differential_base.filter(|_| !file.file.log),
+                filegroup: set.filegroup_of(&file.file),
+                file: file.clone(),
             };
-            table(files.into_iter().map(listed)).send(host)?;
+            table(set.files.iter().map(listed)).send(host)?;
         }
         RestoreKind::LabelOnly => table([Label(instance.backup_label(path)?)]).send(host)?,
         _ => verify(context, host, path, asked)?,
@@ -252,13 +254,15 @@ struct ListedFile {
     file: BackupFile,
     /// Of a data file in a differential set.
     base: Option<DifferentialBase>,
+    /// Of a data file.
+    filegroup: Option<FilegroupEntry>,
 }
 
 system_row!(ListedFile {
     "LogicalName" SqlType::NVarChar(Length::Limited(128)) => |row| row.file.file.name.as_str().into();
     "PhysicalName" SqlType::NVarChar(Length::Limited(260)) => |row| row.file.file.physical_name.as_str().into();
     "Type" SqlType::Char(1) => |row| if row.file.file.log { "L" } else { "D" }.into();
-    "FileGroupName" NAME => |row| (!row.file.file.log).then_some("PRIMARY").into();
+    "FileGroupName" NAME => |row| row.filegroup.as_ref().map(|filegroup| filegroup.name.as_str()).into();
     "Size" SqlType::Decimal { precision: 20, scale: 0 } => |row| decimal(row.file.bytes);
     "MaxSize" SqlType::Decimal { precision: 20, scale: 0 } => |row| decimal(row.file.file.max_bytes.unwrap_or(35_184_372_080_640));
     "FileId" BIG => |row| big(u64::from(row.file.file.file_id));
@@ -273,11 +277,11 @@ system_row!(ListedFile {
     "ReadWriteLSN" LSN => |_| decimal_lsn();
     "BackupSizeInBytes" BIG => |row| big(row.file.backup_bytes);
     "SourceBlockSize" SqlType::Int => |_| 512.into();
-    "FileGroupId" SqlType::Int => |row| i32::from(!row.file.file.log).into();
+    "FileGroupId" SqlType::Int => |row| row.filegroup.as_ref().map_or(0, |filegroup| i32::from(filegroup.id)).into();
     "LogGroupGUID" SqlType::UniqueIdentifier => |_| Value::Null;
     "DifferentialBaseLSN" LSN => |row| row.base.map_or_else(decimal_lsn, |base| lsn_number(base.lsn));
     "DifferentialBaseGUID" SqlType::UniqueIdentifier => |row| base_guid(row.base);
-    "IsReadOnly" SqlType::Bit => |_| false.into();
+    "IsReadOnly" SqlType::Bit => |row| row.filegroup.as_ref().is_some_and(|filegroup| filegroup.is_read_only).into();
     "IsPresent" SqlType::Bit => |_| true.into();
     "TDEThumbprint" SqlType::VarBinary(Length::Limited(32)) => |_| Value::Null;
     "SnapshotUrl" SqlType::NVarChar(Length::Limited(360)) => |_| Value::Null;

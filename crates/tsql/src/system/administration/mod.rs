@@ -4,6 +4,7 @@ mod alter;
 mod backup;
 mod create;
 mod file;
+mod filegroup;
 mod foreign;
 mod kill;
 mod media;

@@ -356,7 +356,7 @@ fn others_in(context: &SystemContext<'_>, database: &Database) -> Vec<u16> {
 }
 
 /// Ends or waits for the sessions that use a database.
-fn clear_others(
+pub(super) fn clear_others(
     context: &SystemContext<'_>,
     host: &mut dyn Host,
     database: &Arc<Database>,

@@ -1,8 +1,9 @@
-//! DBCC CHECKDB, CHECKALLOC, CHECKTABLE and CHECKCATALOG: [`Database::check`] in SQL Server's words.
+//! DBCC CHECKDB, CHECKALLOC, CHECKFILEGROUP, CHECKTABLE and CHECKCATALOG: [`Database::check`] in SQL Server's words.
 
 use std::sync::Arc;
 
-use engine::catalog::CatalogObject;
+use engine::buffer::PRIMARY_FILEGROUP;
+use engine::catalog::{CatalogObject, FilegroupEntry, StorageRoot, TableDefinition};
 use engine::database::{AccessMode, CheckReport, CheckedObject, Database};
 use engine::error::{Error, Result};
 use engine::lock::{LockOwner, Mode, Resource};
@@ -79,6 +80,70 @@ pub(super) fn allocation(command: &Command<'_>, host: &mut dyn Host) -> Result<(
         database.name()
     );
     host.message(&Error::new(8989, 10, 1, text))
+}
+
+/// `DBCC CHECKFILEGROUP [(filegroup [, NOINDEX])]`: of the current database; without an argument, or for 0, PRIMARY. Tables are looked at
+/// of which anything is in the filegroup, and of what is found what concerns it (sql-docs, "DBCC CHECKFILEGROUP").
+///
+/// # Errors
+/// 1921 for a filegroup that is not there.
+pub(super) fn filegroup(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
+    let database = command.context.database.clone();
+    let filegroup = filegroup_of(command, &database)?;
+    let report = checked(command, &database)?;
+    let silent = command.is_silent();
+    let files = &database.storage.files;
+    let is_there = |root: &StorageRoot| files.filegroup_of(root.first_iam.0) == filegroup;
+    let objects = database.catalog.objects(0);
+    let tables: Vec<&TableDefinition> = objects.iter().filter_map(|object| object.definition.table()).collect();
+    let units: Vec<u32> = tables
+        .iter()
+        .flat_map(|table| table.storage_roots())
+        .filter(is_there)
+        .map(|root| root.unit)
+        .collect();
+    let is_meant = |id: u32| match tables.iter().find(|table| table.object_id == id) {
+        Some(table) => table.storage_roots().any(|root| is_there(&root)),
+        // The catalog.
+        None => filegroup == PRIMARY_FILEGROUP,
+    };
+    let is_of_others = |finding: &&Finding| {
+        let is_its_page = files.filegroup_of(finding.page.file) == filegroup;
+        is_its_page || units.contains(&finding.object.0)
+    };
+    let allocation: Vec<&Finding> = report.allocation.iter().filter(is_of_others).collect();
+    let consistency: Vec<&Finding> = report.consistency.iter().filter(is_of_others).collect();
+    if !silent {
+        host.message(&Error::new(2536, 10, 2, format!("DBCC results for '{}'.", database.name())))?;
+    }
+    findings(host, allocation.iter().copied())?;
+    for object in report.objects.iter().filter(|object| !silent && is_meant(object.object_id)) {
+        host.message(&Error::new(2536, 10, 2, format!("DBCC results for '{}'.", object.name)))?;
+        host.message(&counted(object))?;
+    }
+    findings(host, consistency.iter().copied())?;
+    let text = format!(
+        "CHECKFILEGROUP found {} allocation errors and {} consistency errors in database '{}'.",
+        allocation.len(),
+        consistency.len(),
+        database.name()
+    );
+    host.message(&Error::new(8989, 10, 1, text))
+}
+
+/// The filegroup that the first argument names or numbers.
+fn filegroup_of(command: &Command<'_>, database: &Database) -> Result<u16> {
+    let filegroups = database.entry().every_filegroup();
+    let written = command.text(0).unwrap_or_default();
+    let number = command.integer(0);
+    let is_meant = |filegroup: &&FilegroupEntry| match number {
+        Some(0) => filegroup.id == PRIMARY_FILEGROUP,
+        Some(number) => i64::from(filegroup.id) == number,
+        None if written.is_empty() => filegroup.id == PRIMARY_FILEGROUP,
+        None => filegroup.name.eq_ignore_ascii_case(&written),
+    };
+    let found = filegroups.iter().find(is_meant).map(|filegroup| filegroup.id);
+    found.ok_or_else(|| crate::messages::invalid_data_space("filegroup", &written))
 }
 
 /// `DBCC CHECKTABLE ('table')`.

@@ -60,6 +60,7 @@ pub fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbc
         "PAGE" => page::show(&command, host)?,
         "CHECKDB" => check::database(&command, host)?,
         "CHECKALLOC" => check::allocation(&command, host)?,
+        "CHECKFILEGROUP" => check::filegroup(&command, host)?,
         "CHECKTABLE" => check::table(&command, host)?,
         "CHECKCATALOG" => check::catalog(&command)?,
         "SHRINKFILE" => shrink::file(&command, host)?,
@@ -96,10 +97,11 @@ pub fn execute(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Dbc
 
 /// The most arguments of each command, and the words that may stand behind the first (sql-docs, "DBCC statements"). TRACEON, RULEON
 /// and their kin take any number.
-const ARGUMENTS: [(&str, usize, &[&str]); 22] = [
+const ARGUMENTS: [(&str, usize, &[&str]); 23] = [
     ("CHECKALLOC", 2, &CHECK_WORDS),
     ("CHECKCATALOG", 1, &[]),
     ("CHECKDB", 2, &CHECK_WORDS),
+    ("CHECKFILEGROUP", 2, &["NOINDEX"]),
     ("CHECKIDENT", 3, &["NORESEED", "RESEED"]),
     ("CHECKTABLE", 2, &CHECK_WORDS),
     ("DBINFO", 1, &[]),

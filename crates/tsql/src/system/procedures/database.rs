@@ -1,4 +1,4 @@
-//! Procedures about databases and their files: `sp_helpdb`, `sp_helpfile`, `sp_databases`, `sp_renamedb`, `sp_dboption`,
+//! Procedures about databases and their files: `sp_helpdb`, `sp_helpfile`, `sp_helpfilegroup`, `sp_databases`, `sp_renamedb`, `sp_dboption`,
 //! `sp_MSforeachdb`.
 
 use engine::catalog::{FileEntry, GrowthEntry};
@@ -21,6 +21,11 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
         name: "sp_helpfile",
         parameters: &[("@filename", NAME, false)],
         run: help_file,
+    },
+    SystemProcedure {
+        name: "sp_helpfilegroup",
+        parameters: &[("@filegroupname", NAME, false)],
+        run: help_filegroup,
     },
     SystemProcedure {
         name: "sp_databases",
@@ -127,6 +132,13 @@ fn kilobytes(bytes: u64) -> String {
     format!("{} KB", bytes >> 10)
 }
 
+fn maximum_text(listed: &ListedFile) -> String {
+    match listed.pages_max() {
+        -1 => "Unlimited".to_owned(),
+        pages => kilobytes(u64::from(pages.unsigned_abs()) * 8192),
+    }
+}
+
 fn growth_text(file: &FileEntry) -> String {
     match file.growth {
         GrowthEntry::Fixed => "0 KB".to_owned(),
@@ -147,18 +159,14 @@ fn files(listed: Vec<ListedFile>) -> Table {
         ("usage", SqlType::VarChar(Length::Limited(9))),
     ]);
     for listed in listed {
-        let maximum = match listed.pages_max() {
-            -1 => "Unlimited".to_owned(),
-            pages => kilobytes(u64::from(pages.unsigned_abs()) * 8192),
-        };
         let file = &listed.file;
         table.push(vec![
             file.name.as_str().into(),
             Value::SmallInt(file.file_id as i16),
             file.physical_name.as_str().into(),
-            (!file.log).then_some("PRIMARY").into(),
+            listed.filegroup.as_deref().into(),
             kilobytes(listed.bytes).into(),
-            maximum.into(),
+            maximum_text(&listed).into(),
             growth_text(file).into(),
             if file.log { "log only" } else { "data only" }.into(),
         ]);
@@ -180,6 +188,61 @@ fn help_file(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Valu
         }
     }
     files(listed).send(host).map(|()| 0)
+}
+
+/// The filegroups with their numbers and how many files each has; of one also its files (sql-docs, sp_helpfilegroup).
+///
+/// # Errors
+/// 15324 for a filegroup that is not there.
+fn help_filegroup(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
+    let entry = context.database.entry();
+    let mut filegroups = entry.every_filegroup();
+    let wanted = text(arguments, 0);
+    if let Some(name) = wanted {
+        filegroups.retain(|filegroup| filegroup.name.eq_ignore_ascii_case(name));
+        if filegroups.is_empty() {
+            let text = format!("The current database does not contain a filegroup named '{name}'.");
+            return Err(Error::new(15324, 16, 1, text));
+        }
+    }
+    let files = ListedFile::of(&ListedDatabase::of(&context.database));
+    let mut table = Table::new(&[
+        ("groupname", SqlType::SYSNAME),
+        ("groupid", SqlType::SmallInt),
+        ("filecount", SqlType::Int),
+    ]);
+    for filegroup in &filegroups {
+        let its = files.iter().filter(|listed| listed.filegroup.as_deref() == Some(&filegroup.name));
+        table.push(vec![
+            filegroup.name.as_str().into(),
+            Value::SmallInt(filegroup.id as i16),
+            Value::Int(its.count() as i32),
+        ]);
+    }
+    table.send(host)?;
+    let (Some(_), Some(filegroup)) = (wanted, filegroups.first()) else {
+        return Ok(0);
+    };
+    let mut table = Table::new(&[
+        ("file_in_group", SqlType::SYSNAME),
+        ("fileid", SqlType::SmallInt),
+        ("filename", short_text(260)),
+        ("size", short_text(15)),
+        ("maxsize", short_text(15)),
+        ("growth", short_text(15)),
+    ]);
+    for listed in files.iter().filter(|listed| listed.filegroup.as_deref() == Some(&filegroup.name)) {
+        let file = &listed.file;
+        table.push(vec![
+            file.name.as_str().into(),
+            Value::SmallInt(file.file_id as i16),
+            file.physical_name.as_str().into(),
+            kilobytes(listed.bytes).into(),
+            maximum_text(listed).into(),
+            growth_text(file).into(),
+        ]);
+    }
+    table.send(host).map(|()| 0)
 }
 
 /// Names and sizes in KB of the databases that are usable.

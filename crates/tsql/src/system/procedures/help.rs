@@ -92,10 +92,11 @@ fn help(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -
         return Ok(0);
     };
     identity(definition).send(host)?;
+    located(context, definition).send(host)?;
     if definition.indexes.is_empty() {
         return Ok(0);
     }
-    indexes(definition).send(host).map(|()| 0)
+    indexes(context, definition).send(host).map(|()| 0)
 }
 
 /// What `sp_help` says of a type, which is not an object (sql-docs, "sp_help").
@@ -236,7 +237,20 @@ fn identity(table: &TableDefinition) -> Table {
     answer
 }
 
-fn indexes(table: &TableDefinition) -> Table {
+/// The name of a filegroup by its number.
+fn space_name(context: &SystemContext<'_>, data_space: u32) -> String {
+    let filegroups = context.database.entry().every_filegroup();
+    let found = filegroups.into_iter().find(|filegroup| u32::from(filegroup.id) == data_space);
+    found.map_or_else(String::new, |filegroup| filegroup.name)
+}
+
+fn located(context: &SystemContext<'_>, table: &TableDefinition) -> Table {
+    let mut answer = Table::new(&[("Data_located_on_filegroup", SqlType::SYSNAME)]);
+    answer.push(vec![space_name(context, table.data_space).into()]);
+    answer
+}
+
+fn indexes(context: &SystemContext<'_>, table: &TableDefinition) -> Table {
     let mut answer = Table::new(&[
         ("index_name", SqlType::SYSNAME),
         ("index_description", SqlType::VarChar(Length::Limited(210))),
@@ -259,7 +273,7 @@ fn indexes(table: &TableDefinition) -> Table {
             Some(if descending { format!("{name}(-)") } else { name.clone() })
         });
         let keys: Vec<String> = keys.collect();
-        let description = format!("{} located on PRIMARY", words.join(", "));
+        let description = format!("{} located on {}", words.join(", "), space_name(context, index.data_space));
         answer.push(vec![
             index.name.as_str().into(),
             description.into(),
@@ -277,7 +291,7 @@ fn help_index(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Val
         let text = format!("The object '{written}' does not have any indexes, or you do not have permissions.");
         return host.message(&Error::new(15472, 10, 1, text)).map(|()| 0);
     }
-    indexes(table).send(host).map(|()| 0)
+    indexes(context, table).send(host).map(|()| 0)
 }
 
 /// The text of a module, one row for each line; long lines are broken.
