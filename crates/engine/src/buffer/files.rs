@@ -3,8 +3,8 @@
 use super::before_images::BeforeImages;
 use super::changes::ChangeMap;
 use super::data_file::{DataFile, DataFileInformation, DataFileSpecification, FileGrowth, Settings};
-use super::filegroups::Filegroup;
 use super::double_write::{Batch, DoubleWriteFile, TornReport, is_whole};
+use super::filegroups::Filegroup;
 use super::snapshot::SnapshotFiles;
 use crate::error::{Error, NotStored, Result};
 use crate::page::{PAGE_BYTES, PageBytes, PageId, PageRef, checksums};

@@ -33,9 +33,9 @@ mod xml_schema;
 pub use crate::store::CATALOG_UNIT;
 pub use database_entry::{DatabaseEntry, FileEntry, FilegroupEntry, GrowthEntry, PRIMARY_FILEGROUP};
 pub use definition::{
-    AliasType, CheckConstraint, ColumnDefinition, ForeignKey, Identity,
-    IndexDefinition, ModuleDefinition, ModuleKind, NUMERIC_TYPE_ID, NamedText, ObjectDefinition, ReferentialAction,
-    StatisticsDefinition, StorageRoot, TableDefinition, TableType, USER_TYPE_ID_FIRST,
+    AliasType, CheckConstraint, ColumnDefinition, ForeignKey, Identity, IndexDefinition, ModuleDefinition, ModuleKind,
+    NUMERIC_TYPE_ID, NamedText, ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot,
+    TableDefinition, TableType, USER_TYPE_ID_FIRST,
 };
 
 pub use clone::BelievedCounts;

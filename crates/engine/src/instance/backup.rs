@@ -4,8 +4,8 @@ use super::intents::Proof;
 use super::paths::{Admission, Claim, Purpose, Verdict};
 use super::{Instance, MASTER, Operation, TEMPDB, Work};
 use crate::backup::{
-    BackupEvent, BackupFile, BackupKind, BackupRequest, BackupSummary, DifferentialBase, LogTail, MadeSet, MediaLabel,
-    MediaPlace, MediaReader, Progress, Report, SetDescription, SetLog, is_null_device,
+    BackupEvent, BackupKind, BackupRequest, BackupSummary, LogTail, MadeSet, MediaLabel, MediaPlace, MediaReader,
+    Progress, Report, SetDescription, SetLog, is_null_device,
 };
 use crate::catalog::FileIntent;
 use crate::database::{BackupPlace, Database};
@@ -200,11 +200,7 @@ impl Instance {
     }
 
     /// A set, whose files, filegroups and base RESTORE FILELISTONLY shows.
-    pub fn backup_file_list(
-        &self,
-        path: &str,
-        file: Option<u32>,
-    ) -> std::result::Result<SetDescription, Failed> {
+    pub fn backup_file_list(&self, path: &str, file: Option<u32>) -> std::result::Result<SetDescription, Failed> {
         let read = || Ok(self.open_media(path)?.set(file.unwrap_or(1))?.1);
         read().map_err(|error| ended("RESTORE FILELIST", vec![error]))
     }

@@ -137,7 +137,9 @@ impl Instance {
 fn check_files_may_change(entry: &DatabaseEntry, file: &FileEntry) -> Result<()> {
     let mut filegroups = entry.filegroups.iter();
     let its = filegroups.find(|filegroup| filegroup.id == file.filegroup && filegroup.is_read_only && !file.log);
-    its.map_or(Ok(()), |filegroup| Err(Error::files_of_read_only_filegroup(&filegroup.name)))
+    its.map_or(Ok(()), |filegroup| {
+        Err(Error::files_of_read_only_filegroup(&filegroup.name))
+    })
 }
 
 /// Whether the default filegroup has no file beside this one, which is not among those of the entry any more.

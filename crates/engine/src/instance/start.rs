@@ -93,7 +93,7 @@ impl SystemDatabase {
             physical_name: folder.join(file).display().to_string(),
             max_bytes: None,
             growth: GrowthEntry::Bytes(16 * MB),
-            filegroup: PRIMARY_FILEGROUP,
+            filegroup: crate::buffer::PRIMARY_FILEGROUP,
         };
         let mut guid = *b"vlflab system db";
         guid[15] = self.id as u8;

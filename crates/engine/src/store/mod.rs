@@ -78,8 +78,8 @@ pub use row::{Rid, RowLocator, StoredRow};
 pub use row_buffer::{BuiltRow, RowBuffer};
 pub use scan::{HeapScan, ReadMode, RowBatch};
 pub use space::{
-    Begin, Claim, EXTENT_PAGES, ExtentId, FirstExtent, Goal, ObjectRoot, PageRun, Pin, Room, SpaceMap, SpaceUsage, Still,
-    Vacating, is_space_map, space_map_of,
+    Begin, Claim, EXTENT_PAGES, ExtentId, FirstExtent, Goal, ObjectRoot, PageRun, Pin, Room, SpaceMap, SpaceUsage,
+    Still, Vacating, is_space_map, space_map_of,
 };
 pub use touched::{Touched, touched, undo_reserve_bytes, undone_by};
 pub use tree::{KEY_BYTES_MAX, Tree, TreeBatch, TreeScan};

@@ -33,7 +33,7 @@
 use super::change::{Author, Planned, Subject, damaged, foreign, fresh, log_and_apply, read, write};
 use super::large::{LargeUnits, units_beside};
 use crate::buffer::DatabaseStorage;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::log::TransactionChain;
 use crate::page::{HEADER_BYTES, INTERVAL_EXTENTS, ObjectId, PAGE_BYTES, PageId, PageKind, PageOperation};
 use parking_lot::Mutex;

@@ -198,7 +198,11 @@ fn check_index_options(place: &Place, options: &[OptionValue]) -> Parsed<()> {
             let text = format!("Fillfactor {written} is not a valid percentage; fillfactor must be between 1 and 100.");
             Err(ParseError::new(129, option.line, text))
         }
-        "ALLOW_PAGE_LOCKS" | "ALLOW_ROW_LOCKS" | "DROP_EXISTING" | "IGNORE_DUP_KEY" | "OPTIMIZE_FOR_SEQUENTIAL_KEY"
+        "ALLOW_PAGE_LOCKS"
+        | "ALLOW_ROW_LOCKS"
+        | "DROP_EXISTING"
+        | "IGNORE_DUP_KEY"
+        | "OPTIMIZE_FOR_SEQUENTIAL_KEY"
         | "PAD_INDEX"
             if option.switch().is_none() =>
         {

@@ -13,7 +13,8 @@ use super::select::{BoundRows, only_position, order_position};
 use super::serialized::Place;
 use super::{Binder, VisibleCte, implicit};
 use crate::ast::{
-    Expression, ExpressionKind, ForClause, Identifier, Name, OrderItem, Query, QueryBody, Select, SelectItem, SetOperator,
+    Expression, ExpressionKind, ForClause, Identifier, Name, OrderItem, Query, QueryBody, Select, SelectItem,
+    SetOperator,
 };
 use crate::messages;
 use crate::plan::{

@@ -30,8 +30,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         .told("name: id of a file of the database, as smallint"),
     signature("file_idex", 1, &[Name], INT, file_id).told("name: id of a file of the database"),
     signature("file_name", 1, &[super::Parameter::Int], NAME, file_name).told("id: logical name of a file"),
-    signature("filegroup_name", 1, &[super::Parameter::Int], NAME, filegroup_name)
-        .told("id: name of a filegroup"),
+    signature("filegroup_name", 1, &[super::Parameter::Int], NAME, filegroup_name).told("id: name of a filegroup"),
     signature("filegroup_id", 1, &[Name], INT, filegroup_id).told("name: id of a filegroup"),
     signature("filegroupproperty", 2, &[Name, Name], INT, filegroupproperty)
         .told("name, property: a property of a filegroup"),

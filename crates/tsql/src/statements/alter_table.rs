@@ -238,14 +238,14 @@ impl Executor<'_> {
             included_columns: index.included_columns.clone(),
             filter: index.filter.clone(),
             options: index.options.clone(),
-            filegroup: None,
+            data_space: index.data_space.clone(),
         };
         self.create_index(&create, line)
     }
 
     fn add_column(&mut self, name: &Name, column: &crate::ast::ColumnDefinition) -> Result<()> {
         let (database, object, mut definition) = self.find_table(name)?;
-        let added = self.column_definition(column, &definition, database.collation())?;
+        let added = self.column_definition(column, &definition, &database)?;
         let mut moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
         moved.push(None);
         // "If the added column allows null values and WITH VALUES is not specified, NULL is stored in existing rows" (sql-docs, ALTER

@@ -35,7 +35,11 @@ impl Executor<'_> {
     ) -> Result<()> {
         let mut without = definition.clone();
         let is_it = |other: &IndexDefinition| create.name.is(&other.name);
-        let enabled = without.indexes.iter().position(is_it).map(|place| without.indexes.remove(place));
+        let enabled = without
+            .indexes
+            .iter()
+            .position(is_it)
+            .map(|place| without.indexes.remove(place));
         let disabled = || without.disabled_indexes.iter().position(is_it);
         let former = match enabled {
             Some(former) => former,

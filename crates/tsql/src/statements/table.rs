@@ -326,7 +326,10 @@ impl Executor<'_> {
             .any(|index| create.name.is(&index.name));
         let replaces = super::index_options::drops_existing(&create.options);
         if replaces && !definition.every_index().any(|index| create.name.is(&index.name)) {
-            return Err(messages::no_index_to_replace(&create.name.text, &create.table.to_string()));
+            return Err(messages::no_index_to_replace(
+                &create.name.text,
+                &create.table.to_string(),
+            ));
         }
         if !replaces && (is_disabled || statistics.iter().any(|known| create.name.is(&known.name))) {
             return Err(messages::index_exists(&create.table.to_string(), &create.name.text));

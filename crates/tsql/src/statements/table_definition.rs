@@ -354,11 +354,12 @@ impl Executor<'_> {
         &self,
         column: &ast::ColumnDefinition,
         table: &TableDefinition,
-        collation: Collation,
+        database: &Arc<Database>,
     ) -> Result<ColumnDefinition> {
         let mut draft = Draft {
             table: table.clone(),
-            collation,
+            collation: database.collation(),
+            database: database.clone(),
             said_nullable: Vec::new(),
         };
         self.add_column_to(&mut draft, column)?;

@@ -409,7 +409,9 @@ impl Executor<'_> {
                 let schema = history_name.schema().unwrap_or_default().to_owned();
                 let mut made = TableDefinition { schema, ..made };
                 made.data_space = super::data_space::default_space(&database.entry());
-                made.indexes.iter_mut().for_each(|index| index.data_space = made.data_space);
+                made.indexes
+                    .iter_mut()
+                    .for_each(|index| index.data_space = made.data_space);
                 self.create_defined_table(&history_name, made, line)?;
                 let (_, made, definition) = self.table_to_change(&history_name)?;
                 (made, definition)

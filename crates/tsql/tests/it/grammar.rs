@@ -422,15 +422,8 @@ const CLAUSES: [(&str, i32, &str); 17] = [
     ("create index i on t (a) where a > 1 or a < 0", 156, "'or'"),
     ("create table n (a int, index i (a) where a like 1)", 156, "'like'"),
     ("create table n (a int sparse)", 40517, "SPARSE"),
-    ("create table n (a int) on fg", 1921, "fg"),
-    ("create table n (a int primary key on fg)", 1921, "fg"),
     ("begin tran m with mark 'here'", 40517, "WITH MARK"),
     ("create schema s authorization bob", 15151, "bob"),
-    (
-        "create database n on (name = a, filename = 'a.mdf'), filegroup fg (name = b, filename = 'b.ndf')",
-        40517,
-        "FILEGROUP fg",
-    ),
     ("bulk insert t from 'x.csv' with (order)", 102, "'ORDER'"),
     ("bulk insert t from 'x.csv' with (tablock = 1)", 102, "'TABLOCK'"),
     (

@@ -31,7 +31,9 @@ fn check_user_database(operation: &Operation) -> Result<()> {
 
 fn position(filegroups: &[FilegroupEntry], name: &str) -> Option<usize> {
     let folded = name.to_lowercase();
-    filegroups.iter().position(|filegroup| filegroup.name.to_lowercase() == folded)
+    filegroups
+        .iter()
+        .position(|filegroup| filegroup.name.to_lowercase() == folded)
 }
 
 /// # Errors
@@ -73,7 +75,10 @@ pub(super) fn remove(
         let place = position(filegroups, &name.text);
         let place = place.ok_or_else(|| messages::no_such_filegroup(&name.text, &entry.name, 1))?;
         let filegroup = &filegroups[place];
-        let has_files = entry.files.iter().any(|file| !file.log && file.filegroup == filegroup.id);
+        let has_files = entry
+            .files
+            .iter()
+            .any(|file| !file.log && file.filegroup == filegroup.id);
         let state = match () {
             () if is_primary(filegroup) => Some(6),
             () if has_files || filegroup.is_default => Some(7),
@@ -145,11 +150,21 @@ fn set_read_only(
     };
     alone()?;
     let operation = context.instance.alter(name, Work::Alter)?;
-    change(context, &operation, filegroup, &FilegroupProperty::ReadOnly(is_read_only))?;
+    change(
+        context,
+        &operation,
+        filegroup,
+        &FilegroupProperty::ReadOnly(is_read_only),
+    )?;
     // Who came in meanwhile may have begun a change; from now on none begins.
     let outcome = alone();
     if outcome.is_err() {
-        change(context, &operation, filegroup, &FilegroupProperty::ReadOnly(!is_read_only))?;
+        change(
+            context,
+            &operation,
+            filegroup,
+            &FilegroupProperty::ReadOnly(!is_read_only),
+        )?;
     }
     outcome
 }
@@ -170,7 +185,10 @@ fn change(
         let place = place.ok_or_else(|| messages::no_such_filegroup(&name.text, &entry.name, 2))?;
         let is_set = |state: u8| Err(messages::filegroup_property_is_set(word_of(property), state));
         let filegroup = &filegroups[place];
-        let has_files = entry.files.iter().any(|file| !file.log && file.filegroup == filegroup.id);
+        let has_files = entry
+            .files
+            .iter()
+            .any(|file| !file.log && file.filegroup == filegroup.id);
         if let FilegroupProperty::Name(new) = property {
             if is_primary(filegroup) {
                 return Err(messages::primary_filegroup_keeps_its_name());

@@ -114,10 +114,19 @@ pub(super) fn filegroup(command: &Command<'_>, host: &mut dyn Host) -> Result<()
     let allocation: Vec<&Finding> = report.allocation.iter().filter(is_of_others).collect();
     let consistency: Vec<&Finding> = report.consistency.iter().filter(is_of_others).collect();
     if !silent {
-        host.message(&Error::new(2536, 10, 2, format!("DBCC results for '{}'.", database.name())))?;
+        host.message(&Error::new(
+            2536,
+            10,
+            2,
+            format!("DBCC results for '{}'.", database.name()),
+        ))?;
     }
     findings(host, allocation.iter().copied())?;
-    for object in report.objects.iter().filter(|object| !silent && is_meant(object.object_id)) {
+    for object in report
+        .objects
+        .iter()
+        .filter(|object| !silent && is_meant(object.object_id))
+    {
         host.message(&Error::new(2536, 10, 2, format!("DBCC results for '{}'.", object.name)))?;
         host.message(&counted(object))?;
     }

@@ -212,7 +212,9 @@ fn help_filegroup(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &
         ("filecount", SqlType::Int),
     ]);
     for filegroup in &filegroups {
-        let its = files.iter().filter(|listed| listed.filegroup.as_deref() == Some(&filegroup.name));
+        let its = files
+            .iter()
+            .filter(|listed| listed.filegroup.as_deref() == Some(&filegroup.name));
         table.push(vec![
             filegroup.name.as_str().into(),
             Value::SmallInt(filegroup.id as i16),
@@ -231,7 +233,10 @@ fn help_filegroup(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &
         ("maxsize", short_text(15)),
         ("growth", short_text(15)),
     ]);
-    for listed in files.iter().filter(|listed| listed.filegroup.as_deref() == Some(&filegroup.name)) {
+    for listed in files
+        .iter()
+        .filter(|listed| listed.filegroup.as_deref() == Some(&filegroup.name))
+    {
         let file = &listed.file;
         table.push(vec![
             file.name.as_str().into(),

@@ -240,7 +240,9 @@ fn identity(table: &TableDefinition) -> Table {
 /// The name of a filegroup by its number.
 fn space_name(context: &SystemContext<'_>, data_space: u32) -> String {
     let filegroups = context.database.entry().every_filegroup();
-    let found = filegroups.into_iter().find(|filegroup| u32::from(filegroup.id) == data_space);
+    let found = filegroups
+        .into_iter()
+        .find(|filegroup| u32::from(filegroup.id) == data_space);
     found.map_or_else(String::new, |filegroup| filegroup.name)
 }
 
@@ -273,7 +275,11 @@ fn indexes(context: &SystemContext<'_>, table: &TableDefinition) -> Table {
             Some(if descending { format!("{name}(-)") } else { name.clone() })
         });
         let keys: Vec<String> = keys.collect();
-        let description = format!("{} located on {}", words.join(", "), space_name(context, index.data_space));
+        let description = format!(
+            "{} located on {}",
+            words.join(", "),
+            space_name(context, index.data_space)
+        );
         answer.push(vec![
             index.name.as_str().into(),
             description.into(),
