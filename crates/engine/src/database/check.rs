@@ -11,6 +11,7 @@ use crate::store::{
     Finding, Heap, LargeCheck, LargeKind, ObjectKind, ObjectRoot, PlacesOf, PlacesOfRow, ReadMode, RowBatch, Tree,
     TreeBatch, read_value, verify_allocation, verify_with_large,
 };
+use crate::types::KeyDirection;
 use crate::types::off_row::is_unlimited;
 use crate::types::{RowLayout, Value};
 use std::collections::HashMap;
@@ -78,6 +79,17 @@ fn places_of(layout: RowLayout) -> impl Fn(&[u8]) -> Result<PlacesOfRow> {
     }
 }
 
+/// The partitions of a table that were checked last, as one object.
+fn merge_partitions(report: &mut CheckReport, first: usize) {
+    let others = report.objects.split_off((first + 1).min(report.objects.len()));
+    if let Some(table) = report.objects.last_mut() {
+        for other in others {
+            table.rows += other.rows;
+            table.pages += other.pages;
+        }
+    }
+}
+
 impl Database {
     /// Checks everything. The caller keeps writers out.
     ///
@@ -117,26 +129,86 @@ impl Database {
             let Some(table) = object.definition.table() else {
                 continue;
             };
-            let heap = table.heap.iter().map(|root| (object_root(root), ObjectKind::Heap));
-            let trees = table
-                .indexes
-                .iter()
-                .map(|index| (object_root(&index.storage), ObjectKind::Tree));
-            let roots: Vec<_> = heap.chain(trees).collect();
-            let places_of = places_of(table.layout());
-            let of_table = CheckedParts {
-                name: &table.name,
-                object_id: table.object_id,
-                roots: &roots,
-                entries: self.entries_of_filtered(table)?,
-            };
-            self.check_object(&mut report, &of_table, work.work(), Some(&places_of));
+            let before = report.objects.len();
+            for number in 0..table.partition_count() {
+                match table.partition(number) {
+                    Some(partition) => self.check_table(&mut report, &partition, work.work())?,
+                    None => return Err(Error::assertion("a partition without storage")),
+                }
+            }
+            if table.partitioning.is_some() {
+                merge_partitions(&mut report, before);
+                self.check_partitions(&mut report, table)?;
+            }
         }
         report.allocation.extend(self.check_changes()?);
         self.check_log(&mut report);
         // What was not looked at for lack of time would be taken for damage.
         cancel::look()?;
         Ok(report)
+    }
+
+    /// Checks a table that is not partitioned, or one partition.
+    fn check_table(&self, report: &mut CheckReport, table: &TableDefinition, work: &Arc<Work>) -> Result<()> {
+        let heap = table.heap.iter().map(|root| (object_root(root), ObjectKind::Heap));
+        let trees = table
+            .indexes
+            .iter()
+            .map(|index| (object_root(&index.storage), ObjectKind::Tree));
+        let roots: Vec<_> = heap.chain(trees).collect();
+        let places_of = places_of(table.layout());
+        let of_table = CheckedParts {
+            name: &table.name,
+            object_id: table.object_id,
+            roots: &roots,
+            entries: self.entries_of_filtered(table)?,
+        };
+        self.check_object(report, &of_table, work, Some(&places_of));
+        Ok(())
+    }
+
+    /// Whether every row of a partitioned table is in the partition of its value. Rows that cannot be read are the finding of the check of
+    /// the rows.
+    ///
+    /// # Errors
+    /// 3617; 824 for a boundary that cannot be read.
+    fn check_partitions(&self, report: &mut CheckReport, table: &TableDefinition) -> Result<()> {
+        let Some(partitioning) = &table.partitioning else {
+            return Ok(());
+        };
+        let layout = table.layout();
+        let column = partitioning.column;
+        let sql_type = layout.column_type(column);
+        let sql_type = sql_type.ok_or_else(|| Error::assertion("a partitioning column that is not there"))?;
+        let collation = layout.column_collation(column);
+        let ranges = partitioning.ranges(sql_type, collation, KeyDirection::Ascending)?;
+        for number in 0..table.partition_count() {
+            let Some(partition) = table.partition(number) else {
+                continue;
+            };
+            let mut stray = None;
+            let looked = self.each_row(&partition, self.internal_locks(), &mut |row| {
+                let found = ranges.partition_of(&layout.column(row, column)?);
+                if found != number {
+                    stray = Some(found);
+                }
+                Ok(())
+            });
+            cancel::look()?;
+            if let (Some(found), Ok(())) = (stray, looked) {
+                let (id, now, right) = (table.object_id, number + 1, found + 1);
+                let text = format!(
+                    "Table error: Object ID {id}. A row should be on partition number {right} but was found in partition number {now}. Possible extra or invalid keys for:"
+                );
+                report.consistency.push(Finding {
+                    number: 8984,
+                    object: ObjectId(0),
+                    page: PageId::NONE,
+                    text,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// How many rows the filters of a table's indexes hold for, by the units of the indexes. Rows of which that cannot be seen are the finding of

@@ -83,6 +83,9 @@ impl Session {
         if let ObjectDefinition::Synonym(_) = &definition {
             database.note_synonyms()?;
         }
+        if let ObjectDefinition::PartitionFunction(_) | ObjectDefinition::PartitionScheme(_) = &definition {
+            database.note_data_spaces()?;
+        }
         if let ObjectDefinition::XmlSchemaCollection(_) = &definition {
             database.note_xml_schemas()?;
         }
@@ -328,8 +331,12 @@ impl Session {
         self.lock_definition(database, object)?;
         let owner = database.clone();
         index.index_id = next_stats_id(database, &table, self.id);
-        let room = room_in(database, index.data_space, Claim::Rows)?;
-        index.storage = self.write(database, |ctx| new_tree(ctx, &owner, room))?;
+        let filegroups = filegroups_of(&table, index.data_space)?;
+        let mut trees = self.write(database, |ctx| {
+            new_roots(&owner, &filegroups, Claim::Rows, |room| new_tree(ctx, &owner, room))
+        })?;
+        index.other_partitions = trees.split_off(1);
+        index.storage = trees[0];
         index.carried = index.columns_to_carry(&table.columns);
         let full_name = format!("{}.{}", table.schema, table.name);
         let index_name = index.name.clone();
@@ -373,15 +380,53 @@ pub(super) fn make_storage(
         // What is left without it stays where it is.
         table.data_space = clustered.data_space;
     }
-    table.heap = match table.clustered() {
-        Some(_) => None,
-        None => Some(new_heap(ctx, database, room_in(database, table.data_space, claim)?)?),
-    };
-    for index in &mut table.indexes {
-        index.storage = new_tree(ctx, database, room_in(database, index.data_space, claim)?)?;
+    (table.heap, table.other_partitions) = (None, Vec::new());
+    if table.clustered().is_none() {
+        let filegroups = filegroups_of(table, table.data_space)?;
+        let mut heaps = new_roots(database, &filegroups, claim, |room| new_heap(ctx, database, room))?;
+        table.other_partitions = heaps.split_off(1);
+        table.heap = heaps.pop();
+    }
+    for place in 0..table.indexes.len() {
+        let filegroups = filegroups_of(table, table.indexes[place].data_space)?;
+        let mut trees = new_roots(database, &filegroups, claim, |room| new_tree(ctx, database, room))?;
+        let index = &mut table.indexes[place];
+        index.other_partitions = trees.split_off(1);
+        index.storage = trees[0];
     }
     choose_carried_columns(table);
     Ok(())
+}
+
+/// The filegroup of each partition of a heap or index in a data space; one where the table is not partitioned.
+///
+/// # Errors
+/// 3624 for an index that is partitioned otherwise than its table.
+pub(super) fn filegroups_of(table: &TableDefinition, data_space: u32) -> Result<Vec<u32>> {
+    match &table.partitioning {
+        None => Ok(vec![data_space]),
+        Some(partitioning) if partitioning.scheme == data_space => {
+            Ok(partitioning.filegroups.iter().map(|one| u32::from(*one)).collect())
+        }
+        Some(_) => Err(Error::assertion("an index is partitioned otherwise than its table")),
+    }
+}
+
+/// A heap or tree in each of some filegroups, of which there is one at least.
+pub(super) fn new_roots(
+    database: &Database,
+    filegroups: &[u32],
+    claim: Claim,
+    mut make: impl FnMut(Room) -> Result<StorageRoot>,
+) -> Result<Vec<StorageRoot>> {
+    let roots = filegroups
+        .iter()
+        .map(|filegroup| make(room_in(database, *filegroup, claim)?));
+    let roots = roots.collect::<Result<Vec<_>>>()?;
+    match roots.is_empty() {
+        true => Err(Error::assertion("a table without a partition")),
+        false => Ok(roots),
+    }
 }
 
 /// Room in a filegroup.
@@ -398,12 +443,12 @@ fn room_in(database: &Database, data_space: u32, claim: Claim) -> Result<Room> {
     Ok(Room { claim, filegroup })
 }
 
-fn new_heap(ctx: &mut StoreContext<'_>, database: &Database, room: Room) -> Result<StorageRoot> {
+pub(super) fn new_heap(ctx: &mut StoreContext<'_>, database: &Database, room: Room) -> Result<StorageRoot> {
     let root = Heap::create_by(ctx, ObjectId(database.new_unit()?), room)?;
     Ok(storage_root(root))
 }
 
-fn new_tree(ctx: &mut StoreContext<'_>, database: &Database, room: Room) -> Result<StorageRoot> {
+pub(super) fn new_tree(ctx: &mut StoreContext<'_>, database: &Database, room: Room) -> Result<StorageRoot> {
     let root = Tree::create_by(ctx, ObjectId(database.new_unit()?), room)?;
     Ok(storage_root(root))
 }

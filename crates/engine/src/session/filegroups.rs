@@ -19,6 +19,9 @@ impl Table {
     /// # Errors
     /// 652 when one of them is in a filegroup that is READ_ONLY.
     pub fn check_filegroups(&self) -> Result<()> {
+        if let Some(partitions) = self.partitions() {
+            return partitions.tables().iter().try_for_each(Table::check_filegroups);
+        }
         self.check_rows_filegroup()?;
         for (place, index) in self.definition().indexes.iter().enumerate() {
             if let Some(tree) = self.nonclustered(place) {

@@ -174,7 +174,8 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 29] = [
+const SOURCES: [(&str, &str); 30] = [
+    ("filegroups", include_str!("filegroups.rs")),
     ("cursors", include_str!("cursors.rs")),
     ("temporal", include_str!("temporal.rs")),
     ("clones", include_str!("clones.rs")),
