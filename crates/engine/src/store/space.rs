@@ -21,6 +21,8 @@
 //! * Each extent list page is the first page of an extent that the object owns through that list; an entry of zero ends a list.
 //! * An object owns whole extents. Extents 0 and 1 of a file, and the extent of every later space map, have no owner.
 //! * All extents of an object are in files of one filegroup: that of its first list page. Units of large values have one of their own.
+//!   The database's entry in master lists its filegroups, and so does a backup set; PRIMARY's has the highest number that one has had
+//!   (`highest_id`), which no other gets.
 //! * Allocating an extent is one change of list and map together, without undo: if the transaction rolls back, the object keeps the extent.
 //!   An object returns an extent in one change of both as well, outside any transaction, once all its pages are free. When the object is
 //!   dropped, all its extents are freed, in changes outside any transaction. A crash in between leaves extents without an owner, which

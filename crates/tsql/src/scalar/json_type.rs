@@ -13,6 +13,7 @@ use std::collections::HashSet;
 
 use engine::cancel;
 use engine::error::{Error, Result};
+use engine::memory::Charge;
 use engine::types::{Length, SqlType, Text, Value, cp1252, string_room};
 
 use super::convert::convert;
@@ -30,18 +31,22 @@ const DIGITS_MAX: usize = 38;
 const FRACTION_DIGITS: usize = 10;
 /// Bytes of a number that its error shows.
 const SHOWN_BYTES_MAX: usize = 128;
+/// After so many bytes it is asked whether the statement goes on.
+const SPENT_BYTES: usize = 65_536;
+/// What a name takes beside its characters: its places in two sets.
+const NAME_BYTES: usize = 64;
 
 /// A text as json.
 ///
 /// # Errors
 /// 13609 for a text that is not an object or array; 13645, 13647, 13649 for one beyond the limits; 1007 for a number; 701.
 pub fn json_of(text: &str) -> Result<Value> {
-    cancel::spend_bytes(text.len())?;
-    // What is written replaces this charge by its own. It is longer where numbers have an exponent: 5 characters become up to 40.
-    let _room = string_room(text.len())?;
     let mut writer = Writer {
         text,
         at: 0,
+        spent_to: 0,
+        room: string_room(text.len())?,
+        names_bytes: 0,
         written: String::with_capacity(text.len()),
         names: HashSet::new(),
     };
@@ -54,6 +59,7 @@ pub fn json_of(text: &str) -> Result<Value> {
     if writer.at < text.len() {
         return Err(writer.malformed(writer.at));
     }
+    drop(writer.room);
     let charge = string_room(writer.written.len())?;
     Ok(Value::Text(Text::charged(writer.written, charge)))
 }
@@ -87,6 +93,11 @@ fn malformed_at(text: &str, at: usize) -> Error {
 struct Writer<'t> {
     text: &'t str,
     at: usize,
+    /// How much of the text the cancellation of the statement has been asked for.
+    spent_to: usize,
+    /// The charge for what is written and for the names.
+    room: Charge,
+    names_bytes: usize,
     written: String,
     /// Names of members of the whole document.
     names: HashSet<String>,
@@ -127,6 +138,10 @@ impl Writer<'_> {
 
     fn value(&mut self, depth: usize) -> Result<()> {
         self.skip_space();
+        if self.at - self.spent_to >= SPENT_BYTES {
+            cancel::spend_bytes(self.at - self.spent_to)?;
+            self.spent_to = self.at;
+        }
         match self.peek() {
             Some(b'{' | b'[') if depth == DEPTH_MAX => Err(messages::json_too_deep()),
             Some(b'{') => self.object(depth + 1),
@@ -141,6 +156,14 @@ impl Writer<'_> {
             Some(b'n') => self.word("null"),
             _ => self.number(),
         }
+    }
+
+    /// Charges what is written, which is longer than its text where numbers have an exponent (5 characters become up to 40), and names.
+    ///
+    /// # Errors
+    /// 701
+    fn make_room(&mut self) -> Result<()> {
+        self.room.grow_to((self.written.len() + self.names_bytes) as u64)
     }
 
     /// The first member of a name stays.
@@ -176,6 +199,9 @@ impl Writer<'_> {
         }
         if !self.names.contains(name) {
             self.names.insert(name.to_owned());
+            // It is in the set of its object, too.
+            self.names_bytes += 2 * name.len() + NAME_BYTES;
+            self.make_room()?;
         }
         match self.names.len() > NAMES_MAX {
             true => Err(messages::json_too_many_keys()),
@@ -262,7 +288,7 @@ impl Writer<'_> {
         };
         self.written.push_str(&kept);
         self.at = begin + length;
-        Ok(())
+        self.make_room()
     }
 }
 
@@ -379,6 +405,40 @@ mod tests {
         ] {
             assert_eq!(kept(text).as_deref(), Ok(expected), "{text}");
         }
+    }
+
+    /// Grants everything, and notes how much was asked for each time.
+    #[derive(Default)]
+    struct Asked(std::sync::Mutex<Vec<u64>>);
+
+    impl engine::memory::Accountant for Asked {
+        fn take(&self, bytes: u64) -> bool {
+            self.0.lock().unwrap().push(bytes);
+            true
+        }
+
+        fn take_beyond(&self, _: u64) {}
+
+        fn give_back(&self, _: u64) {}
+    }
+
+    /// Numbers with exponents are eight times as long when they are kept, and nothing was asked for until all of them were written.
+    #[test]
+    fn what_becomes_longer_than_its_text_is_charged_while_it_does() {
+        let text = format!("[{}]", vec!["1e27"; 60_000].join(","));
+        let asked = std::sync::Arc::new(Asked::default());
+        let working = engine::memory::enter(asked.clone());
+        let bytes = json_of(&text).unwrap().as_str().unwrap().len() as u64;
+        drop(working);
+        assert!(bytes > 7 * text.len() as u64, "{bytes}");
+        let steps = asked
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|bytes| **bytes == engine::memory::STEP_BYTES)
+            .count() as u64;
+        assert!(steps >= bytes / engine::memory::STEP_BYTES - 1, "{steps} for {bytes}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Proofs of the options of files of rows: BULK INSERT and OPENROWSET(BULK ...).
+//! Proofs of the options of files of rows, BULK INSERT and OPENROWSET(BULK ...), and of filegroups.
 
 use super::Proof;
 use super::Proof::Test;
@@ -44,4 +44,14 @@ pub const FILE_PROOFS: &[(&str, &str, Proof)] = &[
     ("OPENROWSET(BULK ...)", "SINGLE_BLOB", ONE_VALUE),
     ("OPENROWSET(BULK ...)", "SINGLE_CLOB", ONE_VALUE),
     ("OPENROWSET(BULK ...)", "SINGLE_NCLOB", ONE_VALUE),
+    (
+        "DBCC",
+        "CHECKFILEGROUP",
+        Test("filegroups", "dbcc_checkfilegroup_looks_at_what_is_there"),
+    ),
+    (
+        "CREATE INDEX WITH",
+        "DROP_EXISTING",
+        Test("filegroups", "drop_existing_moves_an_index"),
+    ),
 ];

@@ -833,16 +833,6 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
     ("DBCC", "CHECKIDENT", Answers("dbcc checkident ('t')", "Msg 7997")),
     (
         "DBCC",
-        "CHECKFILEGROUP",
-        Test("filegroups", "dbcc_checkfilegroup_looks_at_what_is_there"),
-    ),
-    (
-        "CREATE INDEX WITH",
-        "DROP_EXISTING",
-        Test("filegroups", "drop_existing_moves_an_index"),
-    ),
-    (
-        "DBCC",
         "CHECKTABLE",
         Answers("dbcc checktable ('t')", "There are 2 rows"),
     ),
