@@ -102,6 +102,8 @@ pub fn open<Before>(
         true => Folder::in_memory(Path::new(FOLDER_IN_MEMORY)),
         false => Folder::look(&folder_without_dots(&choices.folder)?)?,
     };
+    // First, for `before` needs memory itself, and its complaint would not name the remedy.
+    let (memory_mb, note) = memory::settle(choices.memory_mb)?;
     env.disk = Arc::new(confined_disk(folder.path(), &choices.allowed_paths)?);
     if choices.in_memory {
         let folder = folder.path().to_path_buf();
@@ -112,7 +114,6 @@ pub fn open<Before>(
         env.disk = Arc::new(disk.map_err(|error| Failure::Failed(error.to_string()))?);
     }
     let before = before(env.disk.as_ref(), folder.path())?;
-    let (memory_mb, note) = memory::settle(choices.memory_mb)?;
     let remembered = Remembered::of_folder(env.disk.as_ref(), folder.path());
     let options = InstanceOptions {
         folder: folder.path().to_path_buf(),
