@@ -60,6 +60,8 @@ fn table(name: &str) -> TableDefinition {
         name: name.into(),
         columns,
         heap: None,
+        other_partitions: Vec::new(),
+        partitioning: None,
         data_space: engine::catalog::PRIMARY_FILEGROUP,
         text_space: None,
         indexes: vec![],

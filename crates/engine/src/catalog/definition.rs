@@ -15,6 +15,7 @@ use super::escalation::LockEscalation;
 use super::filter::IndexFilter;
 use super::intent::{CommitDecision, FileIntent};
 use super::options::IndexOptions;
+use super::partitioning::{PartitionFunction, PartitionScheme, Partitioning};
 use super::sequence::SequenceDefinition;
 use super::synonym::SynonymDefinition;
 use super::temporal::{GeneratedColumn, SystemVersioning};
@@ -275,8 +276,11 @@ pub struct IndexDefinition {
     /// `data_space_id` of where it is kept. A database in which anything is kept elsewhere than in PRIMARY says so in its boot record.
     #[serde(default = "primary_data_space", skip_serializing_if = "is_primary_data_space")]
     pub data_space: u32,
-    /// Its tree.
+    /// Its tree; that of the first partition, if the table is partitioned.
     pub storage: StorageRoot,
+    /// The trees of the other partitions, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_partitions: Vec<StorageRoot>,
 }
 
 fn primary_data_space() -> u32 {
@@ -294,6 +298,28 @@ fn first_collation_version() -> u32 {
 }
 
 impl IndexDefinition {
+    /// Whether entries of the one are entries of the other, for tables of the same columns.
+    pub fn is_like(&self, other: &IndexDefinition) -> bool {
+        (self.index_id == 1) == (other.index_id == 1)
+            && self.unique == other.unique
+            && self.keys == other.keys
+            && self.included == other.included
+            && self.carried == other.carried
+            && self.filter == other.filter
+            && self.collation_version == other.collation_version
+            && (self.primary_key, self.unique_constraint) == (other.primary_key, other.unique_constraint)
+    }
+
+    /// The trees of all partitions, to be changed.
+    pub fn storage_roots_mut(&mut self) -> impl Iterator<Item = &mut StorageRoot> {
+        std::iter::once(&mut self.storage).chain(&mut self.other_partitions)
+    }
+
+    /// The trees of all partitions.
+    pub fn storage_roots(&self) -> impl Iterator<Item = StorageRoot> + '_ {
+        std::iter::once(self.storage).chain(self.other_partitions.iter().copied())
+    }
+
     /// Whether it stands for a constraint.
     pub fn is_constraint(&self) -> bool {
         self.primary_key || self.unique_constraint
@@ -361,8 +387,14 @@ pub struct TableDefinition {
     pub name: String,
     /// In order of declaration; the ordinal of a column is its place here.
     pub columns: Vec<ColumnDefinition>,
-    /// The heap; `None` when the clustered index holds the rows.
+    /// The heap, that of the first partition, if the table is partitioned; `None` when the clustered index holds the rows.
     pub heap: Option<StorageRoot>,
+    /// The heaps of the other partitions, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_partitions: Vec<StorageRoot>,
+    /// How it is partitioned, with all of its indexes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitioning: Option<Partitioning>,
     /// `data_space_id` of where the rows are, or are to be, while they are a heap.
     #[serde(default = "primary_data_space", skip_serializing_if = "is_primary_data_space")]
     pub data_space: u32,
@@ -503,11 +535,21 @@ impl TableDefinition {
         spaces.into_iter().any(|space| !is_primary_data_space(&space))
     }
 
+    /// How many partitions it has; 1 if it is not partitioned.
+    pub fn partition_count(&self) -> usize {
+        self.partitioning.as_ref().map_or(1, Partitioning::partition_count)
+    }
+
+    /// Whether a search over an index meets rows in the order of its keys: in a partitioned table if the partitioning column leads it.
+    pub fn is_in_order(&self, index: &IndexDefinition) -> bool {
+        let column = self.partitioning.as_ref().map(|partitioning| partitioning.column);
+        column.is_none_or(|column| index.keys.first().is_some_and(|(first, _)| *first == column))
+    }
+
     /// Every allocation unit of the table.
     pub fn storage_roots(&self) -> impl Iterator<Item = StorageRoot> + '_ {
-        self.heap
-            .into_iter()
-            .chain(self.indexes.iter().map(|index| index.storage))
+        let heaps = self.heap.into_iter().chain(self.other_partitions.iter().copied());
+        heaps.chain(self.indexes.iter().flat_map(IndexDefinition::storage_roots))
     }
 }
 
@@ -655,6 +697,8 @@ pub enum ObjectDefinition {
     ExtendedProperty(ExtendedProperty),
     Sequence(SequenceDefinition),
     Synonym(SynonymDefinition),
+    PartitionFunction(PartitionFunction),
+    PartitionScheme(PartitionScheme),
     XmlSchemaCollection(XmlSchemaCollection),
     /// Rows and pages of a table of a clone.
     BelievedCounts(BelievedCounts),
@@ -688,6 +732,8 @@ impl ObjectDefinition {
             | ObjectDefinition::IdentityReserve { object_id, .. } => *object_id,
             ObjectDefinition::Sequence(sequence) => sequence.object_id,
             ObjectDefinition::Synonym(synonym) => synonym.object_id,
+            ObjectDefinition::PartitionFunction(function) => function.object_id,
+            ObjectDefinition::PartitionScheme(scheme) => scheme.object_id,
             ObjectDefinition::XmlSchemaCollection(collection) => collection.object_id,
             ObjectDefinition::AliasType(alias) => alias.object_id,
             ObjectDefinition::TableType(table_type) => table_type.table.object_id,
@@ -751,9 +797,9 @@ impl ObjectDefinition {
 }
 
 /// Type id, length in bytes (-1 for max), precision, scale.
-type StoredType = (u8, i16, u8, u8);
+pub(super) type StoredType = (u8, i16, u8, u8);
 
-fn stored_type(sql_type: SqlType) -> StoredType {
+pub(super) fn stored_type(sql_type: SqlType) -> StoredType {
     (
         sql_type.system_type_id(),
         sql_type.max_length(),
@@ -762,7 +808,7 @@ fn stored_type(sql_type: SqlType) -> StoredType {
     )
 }
 
-fn type_of((id, length, precision, scale): StoredType) -> Result<SqlType, String> {
+pub(super) fn type_of((id, length, precision, scale): StoredType) -> Result<SqlType, String> {
     SqlType::from_catalog(id, length, precision, scale).ok_or_else(|| format!("unknown type id {id}"))
 }
 
@@ -874,11 +920,11 @@ impl TryFrom<StoredStatistics> for StatisticsDefinition {
 }
 
 /// By name; absent for the default one.
-fn stored_collation(collation: Collation) -> Option<String> {
+pub(super) fn stored_collation(collation: Collation) -> Option<String> {
     (collation != Collation::default()).then(|| collation.name().to_owned())
 }
 
-fn collation_of(name: Option<&str>) -> Result<Collation, String> {
+pub(super) fn collation_of(name: Option<&str>) -> Result<Collation, String> {
     let Some(name) = name else {
         return Ok(Collation::default());
     };

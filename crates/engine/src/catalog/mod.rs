@@ -22,6 +22,7 @@ mod foreign;
 mod indexed_view;
 mod intent;
 mod options;
+mod partitioning;
 mod property;
 mod sequence;
 mod snapshot;
@@ -45,6 +46,10 @@ pub use filter::{FilterKey, FilterOperator, FilterTerm, FilterTest, IndexFilter}
 pub use foreign::{ForeignPath, ForeignRestore, ForeignSet, StoredLsn};
 pub use intent::{CommitDecision, DecidedPart, FileIntent, IntendedFile};
 pub use options::IndexOptions;
+pub use partitioning::{
+    PARTITION_FUNCTION_ID_FIRST, PARTITION_SCHEME_ID_FIRST, PARTITIONS_MAX, PartitionFunction, PartitionRanges,
+    PartitionScheme, Partitioning,
+};
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;
 pub use snapshot::{CopyBase, Reverting, SnapshotBase};

@@ -11,6 +11,7 @@ use crate::store::{
     Finding, Heap, LargeCheck, LargeKind, ObjectKind, ObjectRoot, PlacesOf, PlacesOfRow, ReadMode, RowBatch, Tree,
     TreeBatch, read_value, verify_allocation, verify_with_large,
 };
+use crate::types::KeyDirection;
 use crate::types::off_row::is_unlimited;
 use crate::types::{RowLayout, Value};
 use std::collections::HashMap;
@@ -78,6 +79,28 @@ fn places_of(layout: RowLayout) -> impl Fn(&[u8]) -> Result<PlacesOfRow> {
     }
 }
 
+/// The filegroup of a partition, counted from 1, of a heap or tree; what its definition says of the whole where the table is not partitioned.
+fn placed(table: &TableDefinition, number: usize, of_whole: u32) -> u32 {
+    match &table.partitioning {
+        Some(partitioning) => {
+            let filegroup = partitioning.filegroups.get(number - 1).copied();
+            filegroup.map_or(of_whole, u32::from)
+        }
+        None => of_whole,
+    }
+}
+
+/// The partitions of a table that were checked last, as one object.
+fn merge_partitions(report: &mut CheckReport, first: usize) {
+    let others = report.objects.split_off((first + 1).min(report.objects.len()));
+    if let Some(table) = report.objects.last_mut() {
+        for other in others {
+            table.rows += other.rows;
+            table.pages += other.pages;
+        }
+    }
+}
+
 impl Database {
     /// Checks everything. The caller keeps writers out.
     ///
@@ -118,20 +141,17 @@ impl Database {
             let Some(table) = object.definition.table() else {
                 continue;
             };
-            let heap = table.heap.iter().map(|root| (object_root(root), ObjectKind::Heap));
-            let trees = table
-                .indexes
-                .iter()
-                .map(|index| (object_root(&index.storage), ObjectKind::Tree));
-            let roots: Vec<_> = heap.chain(trees).collect();
-            let places_of = places_of(table.layout());
-            let of_table = CheckedParts {
-                name: &table.name,
-                object_id: table.object_id,
-                roots: &roots,
-                entries: self.entries_of_filtered(table)?,
-            };
-            self.check_object(&mut report, &of_table, work.work(), Some(&places_of));
+            let before = report.objects.len();
+            for number in 0..table.partition_count() {
+                match table.partition(number) {
+                    Some(partition) => self.check_table(&mut report, &partition, work.work())?,
+                    None => return Err(Error::assertion("a partition without storage")),
+                }
+            }
+            if table.partitioning.is_some() {
+                merge_partitions(&mut report, before);
+                self.check_partitions(&mut report, table)?;
+            }
         }
         report.allocation.extend(self.check_changes()?);
         self.check_log(&mut report);
@@ -165,10 +185,10 @@ impl Database {
             let Some(table) = object.definition.table() else {
                 continue;
             };
-            let heap = table.heap.iter().map(|heap| (heap, table.data_space));
-            let trees = table.indexes.iter().map(|index| (&index.storage, index.data_space));
-            for (root, space) in heap.chain(trees) {
-                let root = object_root(root);
+            for (index, number, root) in table.partition_roots() {
+                let root = object_root(&root);
+                let of_whole = index.map_or(table.data_space, |index| index.data_space);
+                let space = placed(table, number, of_whole);
                 if u32::from(files.filegroup_of(root.first_iam.file)) != space {
                     let test = format!("it is in the filegroup {space} of its definition");
                     note(root.object.0, root.first_iam, test);
@@ -179,7 +199,11 @@ impl Database {
                 note(unit.object.0, unit.first_iam, test);
             }
             let spaces = table.every_index().map(|index| index.data_space);
-            let mut spaces = spaces.chain([table.data_space]).chain(table.text_space);
+            let of_whole = spaces.chain([table.data_space]);
+            let of_partitions = table.partitioning.iter().flat_map(|one| &one.filegroups);
+            let of_whole = of_whole.filter(|_| table.partitioning.is_none());
+            let of_partitions = of_partitions.map(|filegroup| u32::from(*filegroup));
+            let mut spaces = of_whole.chain(of_partitions).chain(table.text_space);
             if let Some(space) = spaces.find(|space| !u16::try_from(*space).is_ok_and(|id| files.has_filegroup(id))) {
                 let test = format!("the database has the filegroup {space} of table {}", table.name);
                 note(table.object_id, PageId::NONE, test);
@@ -191,21 +215,85 @@ impl Database {
     /// The units of large values of a table that are in another filegroup than its definition says, and which that is. Units that cannot be
     /// found are the finding of the check of extents.
     fn large_units_misplaced(&self, table: &TableDefinition) -> Vec<(ObjectRoot, u32)> {
-        let clustered = table.clustered().map(|index| (&index.storage, index.data_space));
-        let Some((rows, space)) = clustered.or(table.heap.as_ref().map(|heap| (heap, table.data_space))) else {
-            return Vec::new();
+        let mut found = Vec::new();
+        let roots = table.partition_roots().into_iter();
+        for (index, number, rows) in roots.filter(|(index, ..)| index.is_none_or(|index| index.index_id == 1)) {
+            let space = placed(table, number, index.map_or(table.data_space, |index| index.data_space));
+            let units = self.space.large_space(&self.storage, object_root(&rows));
+            for unit in units.unwrap_or_default() {
+                let space = match unit.kind {
+                    LargeKind::Lob => table.text_space.unwrap_or(space),
+                    LargeKind::RowOverflow => space,
+                };
+                if u32::from(self.storage.files.filegroup_of(unit.root.first_iam.file)) != space {
+                    found.push((unit.root, space));
+                }
+            }
+        }
+        found
+    }
+
+    /// Checks a table that is not partitioned, or one partition.
+    fn check_table(&self, report: &mut CheckReport, table: &TableDefinition, work: &Arc<Work>) -> Result<()> {
+        let heap = table.heap.iter().map(|root| (object_root(root), ObjectKind::Heap));
+        let trees = table
+            .indexes
+            .iter()
+            .map(|index| (object_root(&index.storage), ObjectKind::Tree));
+        let roots: Vec<_> = heap.chain(trees).collect();
+        let places_of = places_of(table.layout());
+        let of_table = CheckedParts {
+            name: &table.name,
+            object_id: table.object_id,
+            roots: &roots,
+            entries: self.entries_of_filtered(table)?,
         };
-        let units = self
-            .space
-            .large_space(&self.storage, object_root(rows))
-            .unwrap_or_default();
-        let placed = units.into_iter().map(|unit| match unit.kind {
-            LargeKind::Lob => (unit.root, table.text_space.unwrap_or(space)),
-            LargeKind::RowOverflow => (unit.root, space),
-        });
-        placed
-            .filter(|(root, space)| u32::from(self.storage.files.filegroup_of(root.first_iam.file)) != *space)
-            .collect()
+        self.check_object(report, &of_table, work, Some(&places_of));
+        Ok(())
+    }
+
+    /// Whether every row of a partitioned table is in the partition of its value. Rows that cannot be read are the finding of the check of
+    /// the rows.
+    ///
+    /// # Errors
+    /// 3617; 824 for a boundary that cannot be read.
+    fn check_partitions(&self, report: &mut CheckReport, table: &TableDefinition) -> Result<()> {
+        let Some(partitioning) = &table.partitioning else {
+            return Ok(());
+        };
+        let layout = table.layout();
+        let column = partitioning.column;
+        let sql_type = layout.column_type(column);
+        let sql_type = sql_type.ok_or_else(|| Error::assertion("a partitioning column that is not there"))?;
+        let collation = layout.column_collation(column);
+        let ranges = partitioning.ranges(sql_type, collation, KeyDirection::Ascending)?;
+        for number in 0..table.partition_count() {
+            let Some(partition) = table.partition(number) else {
+                continue;
+            };
+            let mut stray = None;
+            let looked = self.each_row(&partition, self.internal_locks(), &mut |row| {
+                let found = ranges.partition_of(&layout.column(row, column)?);
+                if found != number {
+                    stray = Some(found);
+                }
+                Ok(())
+            });
+            cancel::look()?;
+            if let (Some(found), Ok(())) = (stray, looked) {
+                let (id, now, right) = (table.object_id, number + 1, found + 1);
+                let text = format!(
+                    "Table error: Object ID {id}. A row should be on partition number {right} but was found in partition number {now}. Possible extra or invalid keys for:"
+                );
+                report.consistency.push(Finding {
+                    number: 8984,
+                    object: ObjectId(0),
+                    page: PageId::NONE,
+                    text,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// How many rows the filters of a table's indexes hold for, by the units of the indexes. Rows of which that cannot be seen are the finding of

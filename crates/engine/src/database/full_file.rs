@@ -1,7 +1,7 @@
 //! Error 1105 with names: the store knows heaps and trees by number, but clients know tables and indexes by name.
 
 use super::Database;
-use crate::catalog::TableDefinition;
+use crate::catalog::{StorageRoot, TableDefinition};
 use crate::error::Error;
 
 impl Database {
@@ -13,7 +13,11 @@ impl Database {
         let objects = self.catalog.objects(session);
         let tables = objects.iter().filter_map(|object| object.definition.table());
         match tables.into_iter().find_map(|table| name_in(table, unit)) {
-            Some((name, space)) => Error::filegroup_full(&name, &self.name(), &self.filegroup_name(space)),
+            Some((name, file)) => {
+                let files = &self.storage.files;
+                let filegroup = files.filegroup_name(files.filegroup_of(file));
+                Error::filegroup_full(&name, &self.name(), &filegroup)
+            }
             None => error,
         }
     }
@@ -33,12 +37,18 @@ impl Database {
 }
 
 /// What SQL Server calls a heap or tree of a table: `dbo.t`, and an index's `dbo.t'.'index`, which the sentence puts in quotes; and
-/// where it is.
-fn name_in(table: &TableDefinition, unit: u32) -> Option<(String, u32)> {
+/// the file that it begins in.
+fn name_in(table: &TableDefinition, unit: u32) -> Option<(String, u16)> {
     let name = format!("{}.{}", table.schema, table.name);
-    if table.heap.is_some_and(|heap| heap.unit == unit) {
-        return Some((name, table.data_space));
-    }
-    let index = table.indexes.iter().find(|index| index.storage.unit == unit)?;
-    Some((format!("{name}'.'{}", index.name), index.data_space))
+    let is_it = |root: &StorageRoot| root.unit == unit;
+    let root = table.storage_roots().find(is_it)?;
+    let index = table
+        .indexes
+        .iter()
+        .find(|index| index.storage_roots().any(|root| is_it(&root)));
+    let name = match index {
+        Some(index) => format!("{name}'.'{}", index.name),
+        None => name,
+    };
+    Some((name, root.first_iam.0))
 }

@@ -251,7 +251,7 @@ impl Database {
         let has_filtered_indexes = table.every_index().any(|index| index.filter.is_some());
         let has_disabled_indexes = !table.disabled_indexes.is_empty() || table.disabled_clustered().is_some();
         let has_temporal_tables = table.is_temporal();
-        let has_data_spaces = table.leaves_primary();
+        let has_data_spaces = table.leaves_primary() || table.partitioning.is_some();
         let is_known = {
             let boot = self.boot.lock();
             has_collations <= boot.has_collations

@@ -5,7 +5,7 @@
 
 use super::{Instance, Operation};
 use crate::cancel;
-use crate::catalog::{DatabaseEntry, FilegroupEntry, TableDefinition};
+use crate::catalog::{DatabaseEntry, FilegroupEntry, ObjectDefinition, TableDefinition};
 use crate::database::Database;
 use crate::error::Result;
 
@@ -107,25 +107,44 @@ impl Database {
 
     /// The numbers of filegroups that definitions name, as a session sees them.
     pub fn filegroups_of_definitions(&self, session: u16) -> Vec<u16> {
-        let objects = self.catalog.objects(session);
-        let tables = objects.iter().filter_map(|object| object.definition.table());
-        let spaces = tables.flat_map(|table| {
+        let mut found = Vec::new();
+        for object in self.catalog.objects(session) {
+            if let ObjectDefinition::PartitionScheme(scheme) = &object.definition {
+                found.extend(scheme.filegroups.iter().chain(&scheme.next_used));
+            }
+            let Some(table) = object.definition.table() else {
+                continue;
+            };
             let indexes = table.every_index().map(|index| index.data_space);
-            indexes.chain([table.data_space]).chain(table.text_space)
-        });
-        spaces.filter_map(|space| u16::try_from(space).ok()).collect()
+            let spaces = indexes.chain([table.data_space]).chain(table.text_space);
+            found.extend(spaces.filter_map(|space| u16::try_from(space).ok()));
+            let partitioning = table.partitioning.iter();
+            found.extend(partitioning.flat_map(|partitioning| &partitioning.filegroups));
+        }
+        found
     }
 
     /// The name of a table that is kept in a filegroup, in whole or in part, as a session sees it. A switched off index counts: it comes
     /// back there.
     pub fn table_in_filegroup(&self, filegroup: u16, session: u16) -> Option<String> {
-        let is_there = |table: &&TableDefinition| {
+        let is_it = |space: &u16| *space == filegroup;
+        let is_there = |table: &TableDefinition| {
             let indexes = table.every_index().map(|index| index.data_space);
             let mut spaces = indexes.chain([table.data_space]).chain(table.text_space);
+            let partitioning = table.partitioning.as_ref();
             spaces.any(|space| space == u32::from(filegroup))
+                || partitioning.is_some_and(|partitioning| partitioning.filegroups.iter().any(is_it))
         };
         let objects = self.catalog.objects(session);
-        let mut tables = objects.iter().filter_map(|object| object.definition.table());
-        tables.find(is_there).map(|table| table.name.clone())
+        objects.iter().find_map(|object| match &object.definition {
+            ObjectDefinition::PartitionScheme(scheme) => {
+                let mut filegroups = scheme.filegroups.iter().chain(&scheme.next_used);
+                filegroups.any(is_it).then(|| scheme.name.clone())
+            }
+            other => other
+                .table()
+                .filter(|table| is_there(table))
+                .map(|table| table.name.clone()),
+        })
     }
 }

@@ -151,6 +151,8 @@ fn for_clone(definition: &ObjectDefinition, with_statistics: bool) -> Option<Obj
         | ObjectDefinition::ExtendedProperty(_)
         | ObjectDefinition::Sequence(_)
         | ObjectDefinition::Synonym(_)
+        | ObjectDefinition::PartitionFunction(_)
+        | ObjectDefinition::PartitionScheme(_)
         | ObjectDefinition::XmlSchemaCollection(_)
         | ObjectDefinition::SequenceReserve { .. }
         | ObjectDefinition::IdentityReserve { .. } => Some(definition.clone()),

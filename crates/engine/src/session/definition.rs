@@ -84,6 +84,9 @@ impl Session {
         if let ObjectDefinition::Synonym(_) = &definition {
             database.note_synonyms()?;
         }
+        if let ObjectDefinition::PartitionFunction(_) | ObjectDefinition::PartitionScheme(_) = &definition {
+            database.note_data_spaces()?;
+        }
         if let ObjectDefinition::XmlSchemaCollection(_) = &definition {
             database.note_xml_schemas()?;
         }
@@ -307,7 +310,11 @@ impl Session {
         claim: Claim,
     ) -> Result<Arc<CatalogObject>> {
         self.lock_definition(database, object)?;
-        if let Some(before) = object.definition.table()
+        if table.partitioning.is_some() {
+            // Large values of a partition are beside its rows.
+            table.text_space = None;
+        } else if let Some(before) = object.definition.table()
+            && before.partitioning.is_none()
             && table.text_space.is_none()
             && has_unlimited(before)
         {
@@ -317,6 +324,7 @@ impl Session {
         check_room(database, &table)?;
         let all_goes = TableDefinition {
             heap: None,
+            other_partitions: Vec::new(),
             indexes: Vec::new(),
             ..table.clone()
         };
@@ -343,10 +351,16 @@ impl Session {
         self.lock_definition(database, object)?;
         let owner = database.clone();
         index.index_id = next_stats_id(database, &table, self.id);
-        let room = room_in(database, index.data_space, Claim::Rows)?;
-        index.storage = self.write(database, |ctx| new_tree(ctx, &owner, room))?;
-        index.carried = index.columns_to_carry(&table.columns);
+        let filegroups = filegroups_of(&table, index.data_space)?;
         let full_name = format!("{}.{}", table.schema, table.name);
+        let name = format!("{full_name}'.'{}", index.name);
+        let mut trees = self.write(database, |ctx| {
+            let of_index = (name.as_str(), filegroups.as_slice());
+            new_roots(&owner, of_index, Claim::Rows, |room| new_tree(ctx, &owner, room))
+        })?;
+        index.other_partitions = trees.split_off(1);
+        index.storage = trees[0];
+        index.carried = index.columns_to_carry(&table.columns);
         let index_name = index.name.clone();
         table.indexes.push(index);
         let place = table.indexes.len() - 1;
@@ -388,19 +402,26 @@ pub(super) fn make_storage(
         // What is left without it stays where it is.
         table.data_space = clustered.data_space;
     }
-    let name = format!("{}.{}", table.schema, table.name);
     check_room(database, table)?;
-    table.heap = match table.clustered() {
-        Some(_) => None,
-        None => {
-            let made = new_heap(ctx, database, room_in(database, table.data_space, claim)?);
-            Some(made.map_err(|error| database.name_full_object(error, (&name, table.data_space)))?)
-        }
-    };
-    for index in &mut table.indexes {
-        let made = new_tree(ctx, database, room_in(database, index.data_space, claim)?);
-        let name = format!("{name}'.'{}", index.name);
-        index.storage = made.map_err(|error| database.name_full_object(error, (&name, index.data_space)))?;
+    let name = format!("{}.{}", table.schema, table.name);
+    (table.heap, table.other_partitions) = (None, Vec::new());
+    if table.clustered().is_none() {
+        let filegroups = filegroups_of(table, table.data_space)?;
+        let mut heaps = new_roots(database, (&name, &filegroups), claim, |room| {
+            new_heap(ctx, database, room)
+        })?;
+        table.other_partitions = heaps.split_off(1);
+        table.heap = heaps.pop();
+    }
+    for place in 0..table.indexes.len() {
+        let filegroups = filegroups_of(table, table.indexes[place].data_space)?;
+        let name = format!("{name}'.'{}", table.indexes[place].name);
+        let mut trees = new_roots(database, (&name, &filegroups), claim, |room| {
+            new_tree(ctx, database, room)
+        })?;
+        let index = &mut table.indexes[place];
+        index.other_partitions = trees.split_off(1);
+        index.storage = trees[0];
     }
     choose_carried_columns(table);
     Ok(())
@@ -419,8 +440,45 @@ fn has_unlimited(table: &TableDefinition) -> bool {
 fn check_room(database: &Database, table: &TableDefinition) -> Result<()> {
     let rows = table.clustered().map_or(table.data_space, |index| index.data_space);
     let indexes = table.indexes.iter().map(|index| index.data_space);
-    let mut spaces = indexes.chain([rows]).chain(table.text_space);
-    spaces.try_for_each(|space| database.check_new_storage(space).map(|_| ()))
+    for space in indexes.chain([rows]) {
+        let filegroups = filegroups_of(table, space)?;
+        let mut filegroups = filegroups.into_iter();
+        filegroups.try_for_each(|filegroup| database.check_new_storage(filegroup).map(|_| ()))?;
+    }
+    let mut large = table.text_space.into_iter();
+    large.try_for_each(|space| database.check_new_storage(space).map(|_| ()))
+}
+
+/// The filegroup of each partition of a heap or index in a data space; one where the table is not partitioned.
+///
+/// # Errors
+/// 3624 for an index that is partitioned otherwise than its table.
+pub(super) fn filegroups_of(table: &TableDefinition, data_space: u32) -> Result<Vec<u32>> {
+    match &table.partitioning {
+        None => Ok(vec![data_space]),
+        Some(partitioning) if partitioning.scheme == data_space => {
+            Ok(partitioning.filegroups.iter().map(|one| u32::from(*one)).collect())
+        }
+        Some(_) => Err(Error::assertion("an index is partitioned otherwise than its table")),
+    }
+}
+
+/// A heap or tree in each of some filegroups, of which there is one at least. The name is what 1105 and its kin say of it.
+pub(super) fn new_roots(
+    database: &Database,
+    (name, filegroups): (&str, &[u32]),
+    claim: Claim,
+    mut make: impl FnMut(Room) -> Result<StorageRoot>,
+) -> Result<Vec<StorageRoot>> {
+    let roots = filegroups.iter().map(|filegroup| {
+        let made = make(room_in(database, *filegroup, claim)?);
+        made.map_err(|error| database.name_full_object(error, (name, *filegroup)))
+    });
+    let roots = roots.collect::<Result<Vec<_>>>()?;
+    match roots.is_empty() {
+        true => Err(Error::assertion("a table without a partition")),
+        false => Ok(roots),
+    }
 }
 
 /// Room in a filegroup.
@@ -432,12 +490,12 @@ fn room_in(database: &Database, data_space: u32, claim: Claim) -> Result<Room> {
     Ok(Room { claim, filegroup })
 }
 
-fn new_heap(ctx: &mut StoreContext<'_>, database: &Database, room: Room) -> Result<StorageRoot> {
+pub(super) fn new_heap(ctx: &mut StoreContext<'_>, database: &Database, room: Room) -> Result<StorageRoot> {
     let root = Heap::create_by(ctx, ObjectId(database.new_unit()?), room)?;
     Ok(storage_root(root))
 }
 
-fn new_tree(ctx: &mut StoreContext<'_>, database: &Database, room: Room) -> Result<StorageRoot> {
+pub(super) fn new_tree(ctx: &mut StoreContext<'_>, database: &Database, room: Room) -> Result<StorageRoot> {
     let root = Tree::create_by(ctx, ObjectId(database.new_unit()?), room)?;
     Ok(storage_root(root))
 }

@@ -6,10 +6,11 @@
 //! asks where it is made.
 
 use super::Table;
-use crate::catalog::{IndexDefinition, ObjectDefinition, StorageRoot, TableDefinition};
+use crate::catalog::{IndexDefinition, ObjectDefinition, TableDefinition};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::store::{LargeKind, ObjectRoot, Tree};
+use std::collections::HashSet;
 
 /// `partition_id` and `hobt_id` of a heap or tree: the unit's number in the upper half, as SQL Server's have it.
 pub fn rowset_id(unit: u32) -> i64 {
@@ -22,6 +23,9 @@ impl Table {
     /// # Errors
     /// 652 when one of them is in a filegroup that is READ_ONLY.
     pub fn check_filegroups(&self) -> Result<()> {
+        if let Some(partitions) = self.partitions() {
+            return partitions.tables().iter().try_for_each(Table::check_filegroups);
+        }
         self.check_rows_filegroup()?;
         for (place, index) in self.definition().indexes.iter().enumerate() {
             if let Some(tree) = self.nonclustered(place) {
@@ -108,12 +112,10 @@ impl Database {
         let Some(before) = object.table().filter(|_| files.has_read_only_filegroup()) else {
             return Ok(());
         };
-        let goes = |root: &StorageRoot| {
-            let heap = after.and_then(|after| after.heap.as_ref());
-            let trees = after.iter().flat_map(|after| &after.indexes);
-            let mut kept = heap.into_iter().chain(trees.map(|index| &index.storage));
-            !kept.any(|kept| kept.unit == root.unit)
-        };
+        let kept: HashSet<u32> = after
+            .iter()
+            .flat_map(|after| after.storage_roots().map(|root| root.unit))
+            .collect();
         let is_read_only =
             |space: u32| u16::try_from(space).is_ok_and(|filegroup| files.is_read_only_filegroup(filegroup));
         let kind = match object {
@@ -126,20 +128,22 @@ impl Database {
         };
         let clustered = before.clustered();
         let rows_go = clustered
-            .map(|index| &index.storage)
-            .or(before.heap.as_ref())
-            .is_some_and(goes);
+            .map(|index| index.storage)
+            .or(before.heap)
+            .is_some_and(|root| !kept.contains(&root.unit));
         if rows_go && before.text_space.is_some_and(is_read_only) {
             return Err(refused(clustered));
         }
-        if before.heap.as_ref().is_some_and(goes) && is_read_only(before.data_space) {
-            return Err(refused(None));
+        for (index, number, root) in before.partition_roots() {
+            let space = match &before.partitioning {
+                Some(partitioning) => partitioning.filegroups.get(number - 1).copied().map(u32::from),
+                None => Some(index.map_or(before.data_space, |index| index.data_space)),
+            };
+            if !kept.contains(&root.unit) && space.is_some_and(is_read_only) {
+                return Err(refused(index));
+            }
         }
-        let mut indexes = before.indexes.iter();
-        match indexes.find(|index| goes(&index.storage) && is_read_only(index.data_space)) {
-            Some(index) => Err(refused(Some(index))),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// Whether something new may be made in a filegroup.

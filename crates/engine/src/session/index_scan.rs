@@ -19,6 +19,7 @@
 //! returned twice or not at all, as under READ COMMITTED in SQL Server.
 
 use super::large::place_of;
+use super::partitioned::{Partitions, numbered};
 use super::table::{KeyRange, Rows, Table};
 use crate::catalog::{IndexDefinition, TableDefinition};
 use crate::error::{Error, Result};
@@ -26,17 +27,33 @@ use crate::lock::LockOwner;
 use crate::store::{ReadMode, Rid, RowLocator, TreeBatch, TreeScan};
 use crate::types::{KeyDirection, RowLayout, SqlType, Value, decode_key_part, is_read_back};
 use std::cmp::Ordering;
+use std::collections::VecDeque;
 
 /// Bytes before the locator in the payload of an entry that carries columns.
 const LOCATOR_LENGTH_BYTES: usize = 2;
 
 /// A scan of a range of entries.
 pub struct IndexScan<'s> {
+    /// The table, or the partition that is scanned now.
     table: &'s Table,
     index: &'s IndexDefinition,
     scan: TreeScan<'s>,
     batch: TreeBatch,
     is_backward: bool,
+    /// Of a partitioned table.
+    walk: Option<PartitionWalk<'s>>,
+}
+
+/// The partitions that a scan of an index has still to come to.
+struct PartitionWalk<'s> {
+    partitions: &'s Partitions,
+    /// The number of the one that is scanned now.
+    number: usize,
+    left: VecDeque<usize>,
+    place: usize,
+    locks: &'s LockOwner,
+    mode: ReadMode,
+    range: KeyRange,
 }
 
 /// An entry that was read.
@@ -68,6 +85,26 @@ impl Table {
         range: KeyRange,
         is_backward: bool,
     ) -> Result<IndexScan<'s>> {
+        if let Some(partitions) = self.partitions() {
+            let mut left: VecDeque<usize> = partitions.numbers_in(place, &range, is_backward).into();
+            // A range of no key leads to no partition; then the first one has none of it either.
+            let number = left.pop_front().unwrap_or(0);
+            let first = partitions.table(number)?;
+            let scan = first.scan_index(place, locks, mode, range.clone(), is_backward)?;
+            let walk = PartitionWalk {
+                partitions,
+                number,
+                left,
+                place,
+                locks,
+                mode,
+                range,
+            };
+            return Ok(IndexScan {
+                walk: Some(walk),
+                ..scan
+            });
+        }
         let (Some(tree), Some(index)) = (self.nonclustered(place), self.definition().indexes.get(place)) else {
             return Err(Error::assertion("a seek in an index that is not there"));
         };
@@ -85,6 +122,7 @@ impl Table {
             scan: tree.scan(&self.database().storage, locks, mode, range, is_backward),
             batch: TreeBatch::new(),
             is_backward,
+            walk: None,
         })
     }
 
@@ -161,8 +199,33 @@ fn no_locator() -> Error {
 
 impl<'s> IndexScan<'s> {
     /// Starts over with another range. Answers the former bounds, whose memory may serve again.
-    pub fn restart(&mut self, range: KeyRange) -> KeyRange {
-        self.scan.restart(range)
+    ///
+    /// # Errors
+    /// Those of [`Table::scan_index`].
+    pub fn restart(&mut self, range: KeyRange) -> Result<KeyRange> {
+        let Some(walk) = &mut self.walk else {
+            return Ok(self.scan.restart(range));
+        };
+        walk.left = walk.partitions.numbers_in(walk.place, &range, self.is_backward).into();
+        let former = std::mem::replace(&mut walk.range, range);
+        if walk.left.is_empty() {
+            walk.left.push_back(walk.number);
+        }
+        self.go_on()?;
+        Ok(former)
+    }
+
+    /// Comes to the next partition. False when there is none.
+    fn go_on(&mut self) -> Result<bool> {
+        let Some(walk) = &mut self.walk else { return Ok(false) };
+        let Some(number) = walk.left.pop_front() else {
+            return Ok(false);
+        };
+        let table = walk.partitions.table(number)?;
+        let scan = table.scan_index(walk.place, walk.locks, walk.mode, walk.range.clone(), self.is_backward)?;
+        walk.number = number;
+        (self.table, self.scan) = (table, scan.scan);
+        Ok(true)
     }
 
     /// Reads the next leaf's entries. False at the end; a leaf may have none.
@@ -170,8 +233,13 @@ impl<'s> IndexScan<'s> {
     /// # Errors
     /// 9001 when the database's log has failed, even if it did so meanwhile; 823, 824; those of waiting for a lock.
     pub fn next_batch(&mut self) -> Result<bool> {
-        let found = self.scan.next_page(&mut self.batch)?;
-        self.scan.storage().log.check_intact().map(|()| found)
+        loop {
+            let found = self.scan.next_page(&mut self.batch)?;
+            self.scan.storage().log.check_intact()?;
+            if found || !self.go_on()? {
+                return Ok(found);
+            }
+        }
     }
 
     /// Entries of the leaf read last.
@@ -210,7 +278,11 @@ impl<'s> IndexScan<'s> {
     /// # Errors
     /// As for [`IndexScan::entry`].
     pub fn locator(&self, place: usize) -> Result<RowLocator> {
-        self.table.decode_locator(self.entry(place)?.locator)
+        let locator = self.table.decode_locator(self.entry(place)?.locator)?;
+        Ok(match &self.walk {
+            Some(walk) => numbered(walk.number, locator),
+            None => locator,
+        })
     }
 
     /// Whether a row whose key compares so with that of the entry it was found by will be met again, at an entry still to come.
@@ -229,7 +301,8 @@ impl<'s> IndexScan<'s> {
     pub fn read_row(&self, place: usize, reader: &mut RowReader<'_>, row: &mut Vec<u8>) -> Result<Option<Ordering>> {
         let entry = self.entry(place)?;
         row.clear();
-        let found = reader
+        // An entry names a row of its partition.
+        let found = self
             .table
             .fetch_by_entry(reader.locks, reader.mode, entry.locator, row)?;
         match found {

@@ -33,7 +33,7 @@ pub fn key_bytes_range(definition: &TableDefinition, index: &IndexDefinition) ->
 
 impl Table {
     /// Whether keys of an index can be longer than they may be.
-    pub(super) fn may_exceed(definition: &TableDefinition, index: &IndexDefinition) -> bool {
+    pub(super) fn may_exceed_key(definition: &TableDefinition, index: &IndexDefinition) -> bool {
         key_bytes_range(definition, index).1 > key_bytes_max(index)
     }
 

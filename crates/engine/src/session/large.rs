@@ -54,7 +54,14 @@ pub(super) struct Built {
 /// Reads the values of one table.
 struct Reader {
     database: Arc<Database>,
-    beside: Arc<UnitsBeside>,
+    /// Of every partition.
+    beside: Vec<Arc<UnitsBeside>>,
+}
+
+impl Reader {
+    fn units(&self) -> Vec<ObjectId> {
+        self.beside.iter().flat_map(|beside| beside.ids()).collect()
+    }
 }
 
 impl fmt::Debug for Reader {
@@ -68,13 +75,13 @@ impl fmt::Debug for Reader {
 
 impl ReadOffRow for Reader {
     fn read(&self, place: &[u8]) -> Result<Vec<u8>> {
-        read_value(&self.database.storage, &self.beside.ids(), place)
+        read_value(&self.database.storage, &self.units(), place)
     }
 
     fn hold(&self, place: &[u8]) -> Result<Arc<dyn HeldSource>> {
         Ok(Arc::new(HeldOnPages {
             database: self.database.clone(),
-            units: self.beside.ids(),
+            units: self.units(),
             value: LargeValue::at(&self.database.storage, place)?,
         }))
     }
@@ -154,11 +161,21 @@ impl LargeColumns {
         let beside = database.space.large.beside(&database.storage, rows)?;
         let reader = Reader {
             database: database.clone(),
-            beside: beside.clone(),
+            beside: vec![beside.clone()],
         };
         let lob_filegroup = definition.text_space.and_then(|space| u16::try_from(space).ok());
         let large = LargeColumns { beside, lob_filegroup };
         Ok((layout.with_off_row(Arc::new(reader)), Some(large)))
+    }
+
+    /// The layout of a partitioned table, by which rows of all its partitions are read.
+    pub(super) fn layout_over(database: &Arc<Database>, layout: RowLayout, partitions: &[Table]) -> RowLayout {
+        let large = partitions.iter().filter_map(|table| table.large());
+        let reader = Reader {
+            database: database.clone(),
+            beside: large.map(|large| large.beside.clone()).collect(),
+        };
+        layout.with_off_row(Arc::new(reader))
     }
 
     pub(super) fn beside(&self) -> &UnitsBeside {

@@ -7,6 +7,7 @@ use super::{KeyRange, Table, TableScan};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
 use crate::store::{ReadMode, RowLocator, Tree, TreeBatch};
+use std::ops::Bound;
 
 impl Table {
     /// As [`Table::fetch`], by a locator that a client has named: false also where it is none of this table's.
@@ -20,6 +21,11 @@ impl Table {
         let (Some(heap), RowLocator::Rid(rid)) = (self.heap(), locator) else {
             return self.fetch(locks, mode, locator, row);
         };
+        if let Some(partitions) = self.partitions() {
+            return partitions.at(self, locator, false, |own, locator| {
+                own.fetch_named(locks, mode, locator, row)
+            });
+        }
         let _pin = heap.pin();
         Ok(heap.has_row_page(&self.database().storage, *rid)? && self.fetch(locks, mode, locator, row)?)
     }
@@ -29,6 +35,10 @@ impl Table {
     /// # Errors
     /// Those of waiting for a lock; 823 and 824 when a page cannot be read.
     pub fn holds_key(&self, place: usize, locks: &LockOwner, key: &[u8]) -> Result<bool> {
+        if let Some(partitions) = self.partitions() {
+            let range = (Bound::Included(key.to_vec()), Bound::Included(key.to_vec()));
+            return partitions.any_in(place, &range, |table| table.holds_key(place, locks, key));
+        }
         self.declare_reader(locks, ReadMode::Committed)?;
         let storage = &self.database().storage;
         let mode = self.effective_mode(locks, ReadMode::Committed);
@@ -41,6 +51,9 @@ impl Table {
     /// # Errors
     /// As for [`Table::holds_key`].
     pub fn holds_key_in(&self, place: usize, locks: &LockOwner, range: KeyRange) -> Result<bool> {
+        if let Some(partitions) = self.partitions() {
+            return partitions.any_in(place, &range, |table| table.holds_key_in(place, locks, range.clone()));
+        }
         self.declare_reader(locks, ReadMode::Committed)?;
         let storage = &self.database().storage;
         let mode = self.effective_mode(locks, ReadMode::Committed);

@@ -14,10 +14,13 @@ mod clone;
 mod commit;
 mod definition;
 mod filegroups;
+mod fill;
 mod index_scan;
 mod key_length;
 mod large;
 mod lookup;
+mod partition_changes;
+mod partitioned;
 mod parts;
 mod property;
 mod shrink;
@@ -29,15 +32,17 @@ mod view_rows;
 
 pub use definition::with_current_definitions;
 pub use filegroups::rowset_id;
+pub use fill::TableFill;
 pub use index_scan::{EntryColumns, IndexEntry, IndexScan, RowReader};
 pub use key_length::{key_bytes_max, key_bytes_range};
+pub use partitioned::PartitionScan;
 pub use parts::{PutAside, TableParts};
 pub use shrink::{Moving, Stayed};
 pub use statistics::{
     Sampling, all_statistics, columns_of_index, leading_of, next_stats_id, statistics_of_index, tell_if_fatal,
     update_statistics_aside,
 };
-pub use table::{Bound, KeyRange, Table, TableFill};
+pub use table::{Bound, KeyRange, Table};
 pub use table_scan::TableScan;
 
 use crate::cancel;

@@ -11,7 +11,7 @@
 
 use super::table::{Rows, Table};
 use super::table_scan::TableScan;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode};
 use crate::page::PageId;
 use crate::store::{Heap, HeapScan, Pin, ReadMode, RowBatch, TreeBatch};
@@ -48,6 +48,9 @@ pub struct TableParts<'s> {
 impl Table {
     /// Pages handed out to its rows so far.
     pub fn page_count(&self) -> u64 {
+        if let Some(partitions) = self.partitions() {
+            return partitions.tables().iter().map(Table::page_count).sum();
+        }
         match self.rows() {
             Rows::Heap(heap) => heap.page_count(),
             Rows::Tree(tree) => tree.page_count(),
@@ -56,6 +59,9 @@ impl Table {
 
     /// Rows of the table, if they were counted since the database was opened or the table was made since.
     pub fn row_count(&self) -> Option<u64> {
+        if let Some(partitions) = self.partitions() {
+            return partitions.tables().iter().map(Table::row_count).sum();
+        }
         let root = match self.rows() {
             Rows::Heap(heap) => heap.root(),
             Rows::Tree(tree) => tree.root(),
@@ -74,11 +80,14 @@ impl Table {
         }
     }
 
-    /// Begins a scan in parts of all rows there are now. `mode` is neither [`ReadMode::Locked`] nor [`ReadMode::Ranges`].
+    /// Begins a scan in parts of all rows there are now, of a table that is not partitioned. `mode` is neither [`ReadMode::Locked`] nor [`ReadMode::Ranges`].
     ///
     /// # Errors
     /// Those of waiting for the table's lock; 823 and 824 when a page cannot be read.
     pub fn parts<'s>(&'s self, locks: &'s LockOwner, mode: ReadMode) -> Result<TableParts<'s>> {
+        if self.is_partitioned() {
+            return Err(Error::assertion("a partitioned table is scanned by one thread"));
+        }
         self.declare_reader(locks, mode)?;
         let storage = &self.database().storage;
         let mut parts = TableParts {
@@ -220,6 +229,7 @@ impl TableScan<'_> {
                 let pages = scan.take_put_aside().into_iter();
                 pages.map(|(page, end)| PutAside { page, end }).collect()
             }
+            TableScan::Partitions(_) => Vec::new(),
         }
     }
 }

@@ -21,7 +21,7 @@
 
 use super::{Session, Table};
 use crate::cancel;
-use crate::catalog::{CatalogObject, ObjectDefinition, StorageRoot, TableDefinition};
+use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, StorageRoot, TableDefinition};
 use crate::database::{Database, object_root};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
@@ -324,7 +324,11 @@ impl Session {
                 return Ok(None);
             };
             let opened = Table::open(database, &object)?;
-            let has_room = self.move_rows_of_page(database, &opened, (vacating, page), (goal, &mut target))?;
+            let Some(own) = opened.with_rows_at(root) else {
+                self.roll_back()?;
+                return Ok(None);
+            };
+            let has_room = self.move_rows_of_page(database, own, (vacating, page), (goal, &mut target))?;
             if !has_room {
                 self.roll_back()?;
                 return Ok(Some(Stayed::NoRoom));
@@ -456,12 +460,12 @@ impl Session {
 /// Hands every heap and tree of a table to `enter`.
 fn enter_table(table: &TableDefinition, enter: &mut impl FnMut(ObjectRoot, Owner) -> Result<()>) -> Result<()> {
     let id = table.object_id;
-    if let Some(heap) = &table.heap {
+    for heap in table.heap.iter().chain(&table.other_partitions) {
         let root = object_root(heap);
         enter(root, Owner::Heap(id, root))?;
     }
-    for index in &table.indexes {
-        let root = object_root(&index.storage);
+    for tree in table.indexes.iter().flat_map(IndexDefinition::storage_roots) {
+        let root = object_root(&tree);
         enter(root, Owner::Tree(id, root))?;
     }
     Ok(())
@@ -473,7 +477,8 @@ fn with_root(object: &CatalogObject, former: ObjectRoot, now: ObjectRoot) -> Opt
     let roots = table
         .heap
         .iter_mut()
-        .chain(table.indexes.iter_mut().map(|index| &mut index.storage));
+        .chain(&mut table.other_partitions)
+        .chain(table.indexes.iter_mut().flat_map(IndexDefinition::storage_roots_mut));
     let root = roots
         .into_iter()
         .find(|root: &&mut StorageRoot| object_root(root) == former)?;

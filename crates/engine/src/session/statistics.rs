@@ -9,7 +9,7 @@
 use super::{Session, Table};
 use crate::cancel;
 use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, StatisticsDefinition, TableDefinition};
-use crate::database::{Database, IndexUseKind, object_root};
+use crate::database::{Database, IndexUseKind};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::statistics::{Collector, Content, Plan, rows_to_sample};
@@ -41,6 +41,9 @@ impl Table {
     /// # Errors
     /// 823 and 824 when a page cannot be read.
     pub fn counted_rows(&self, locks: &LockOwner) -> Result<u64> {
+        if let Some(partitions) = self.partitions() {
+            return partitions.tables().iter().map(|table| table.counted_rows(locks)).sum();
+        }
         let counts = &self.database().storage.row_counts;
         let unit = self.rows_unit()?;
         if let Some(rows) = counts.get(unit) {
@@ -63,6 +66,10 @@ impl Table {
     /// # Errors
     /// 3624 for a table without storage.
     pub fn believe(&self, rows: Option<u64>, pages: Option<u64>) -> Result<()> {
+        if self.is_partitioned() {
+            let text = "Keyword or statement option 'ROWCOUNT and PAGECOUNT of a partitioned table' is not supported in this version of vlflab.";
+            return Err(Error::new(40517, 16, 1, text));
+        }
         let counts = &self.database().storage.row_counts;
         let unit = self.rows_unit()?;
         if let Some(rows) = rows {
@@ -76,17 +83,16 @@ impl Table {
 
     /// Pages of its rows as the optimizer is to believe: those set by UPDATE STATISTICS, else those handed out.
     pub fn page_count_believed(&self) -> u64 {
+        if self.is_partitioned() {
+            return self.page_count();
+        }
         let counts = &self.database().storage.row_counts;
         let set = self.rows_unit().ok().and_then(|unit| counts.pages_believed(unit));
         set.unwrap_or_else(|| self.page_count())
     }
 
     fn rows_unit(&self) -> Result<crate::page::ObjectId> {
-        let definition = self.definition();
-        let clustered = definition.clustered().map(|index| index.storage);
-        let root = clustered.or(definition.heap);
-        let root = root.ok_or_else(|| Error::assertion("a table has neither heap nor clustered index"))?;
-        Ok(object_root(&root).object)
+        Ok(self.rows_root().object)
     }
 
     /// A pass over its rows that no statement has asked for is a use of what holds them.

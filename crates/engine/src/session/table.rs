@@ -13,15 +13,16 @@ use super::Session;
 use super::index_scan::{carried_layout, encode_carried};
 use super::key_length::of_index;
 use super::large::{Built, LargeColumns, Places, is_too_long, left_and_kept};
+use super::partitioned::{PartitionStorage, Partitions, storages_of};
 use super::table_scan::TableScan;
-use crate::catalog::{CatalogObject, IndexDefinition, LockEscalation, TableDefinition};
+use crate::catalog::{CatalogObject, IndexDefinition, LockEscalation, StorageRoot, TableDefinition};
 use crate::database::{Database, Modifications, object_root};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::store::{
-    BuiltRow, Heap, HeapFill, Placement, ReadMode, Rid, RowBatch, RowLocator, StoreContext, Tree, TreeBatch, TreeFill,
+    BuiltRow, Heap, ObjectRoot, Placement, ReadMode, Rid, RowBatch, RowLocator, StoreContext, Tree, TreeBatch,
 };
-use crate::types::{EncodedRows, KeyDirection, RowLayout, Value, encode_stored_key_part, key_text};
+use crate::types::{RowLayout, Value, encode_stored_key_part, key_text};
 pub use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -55,6 +56,7 @@ pub struct Table {
     large: Option<LargeColumns>,
     /// The nonclustered indexes, in the order of their places in the definition.
     indexes: Vec<Nonclustered>,
+    partitions: Option<Partitions>,
     /// Whether a row's key may be too long for the clustered index.
     may_exceed: bool,
     modifications: Arc<Modifications>,
@@ -73,16 +75,43 @@ impl Table {
         let Some(definition) = object.definition.table() else {
             return Err(Error::invalid_object("(not a table)"));
         };
-        let (storage, space, id) = (&database.storage, &database.space, definition.object_id);
         if let Some(index) = definition.index_of_unknown_order() {
             return Err(Error::index_is_disabled(&index.name, &definition.name));
         }
-        let open_tree = |index: &IndexDefinition| Tree::open(storage, space, object_root(&index.storage), id);
-        let rows = match (&definition.heap, definition.clustered()) {
-            (_, Some(clustered)) => Rows::Tree(open_tree(clustered)?),
-            (Some(heap), None) => Rows::Heap(Heap::open(storage, space, object_root(heap), id)?),
+        let open = |storage: &PartitionStorage| Table::open_partition(database, object, definition, storage);
+        let storages = storages_of(definition)?;
+        let first = storages
+            .first()
+            .ok_or_else(|| Error::assertion("a table without storage"))?;
+        let mut table = open(first)?;
+        table.partitions = Partitions::open(definition, open)?;
+        if let Some(partitions) = table.partitions.as_ref().filter(|_| table.large.is_some()) {
+            table.layout = LargeColumns::layout_over(database, definition.layout(), partitions.tables());
+        }
+        database
+            .space
+            .keep_reserve_for((definition.indexes.len() + 1) * storages.len());
+        let escalates = definition.lock_escalation != LockEscalation::Disable;
+        database
+            .lock_manager()
+            .set_escalation(database.id, definition.object_id, escalates);
+        Ok(table)
+    }
+
+    /// Opens one partition of a table as a table.
+    fn open_partition(
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        definition: &TableDefinition,
+        roots: &PartitionStorage,
+    ) -> Result<Table> {
+        let (storage, space, id) = (&database.storage, &database.space, definition.object_id);
+        let open_tree = |root: &StorageRoot| Tree::open(storage, space, object_root(root), id);
+        let rows = match (&roots.heap, definition.clustered(), roots.indexes.first()) {
+            (_, Some(_), Some(clustered)) => Rows::Tree(open_tree(clustered)?),
+            (Some(heap), None, _) => Rows::Heap(Heap::open(storage, space, object_root(heap), id)?),
             // The rows of a view go when its clustered index is switched off.
-            (None, None) => {
+            _ => {
                 return Err(match definition.disabled_indexes.first() {
                     Some(index) => Error::index_is_disabled(&index.name, &definition.name),
                     None => Error::assertion("a table has neither heap nor clustered index"),
@@ -92,21 +121,19 @@ impl Table {
         let nonclustered = definition
             .indexes
             .iter()
+            .zip(&roots.indexes)
             .enumerate()
-            .filter(|(_, index)| index.index_id != 1);
+            .filter(|(_, (index, _))| index.index_id != 1);
         let indexes = nonclustered
-            .map(|(place, index)| {
+            .map(|(place, (index, root))| {
                 Ok(Nonclustered {
                     place,
-                    tree: open_tree(index)?,
+                    tree: open_tree(root)?,
                     carried: carried_layout(definition, index),
-                    may_exceed: Table::may_exceed(definition, index),
+                    may_exceed: Table::may_exceed_key(definition, index),
                 })
             })
             .collect::<Result<_>>()?;
-        database.space.keep_reserve_for(definition.indexes.len() + 1);
-        let escalates = definition.lock_escalation != LockEscalation::Disable;
-        database.lock_manager().set_escalation(database.id, id, escalates);
         let root = match &rows {
             Rows::Heap(heap) => heap.root(),
             Rows::Tree(tree) => tree.root(),
@@ -115,7 +142,7 @@ impl Table {
         let modifications = database.modifications(definition);
         let may_exceed = definition
             .clustered()
-            .is_some_and(|index| Table::may_exceed(definition, index));
+            .is_some_and(|index| Table::may_exceed_key(definition, index));
         Ok(Table {
             database: database.clone(),
             object: object.clone(),
@@ -123,6 +150,7 @@ impl Table {
             rows,
             large,
             indexes,
+            partitions: None,
             may_exceed,
             modifications,
         })
@@ -157,6 +185,51 @@ impl Table {
 
     pub(super) fn rows(&self) -> &Rows {
         &self.rows
+    }
+
+    /// Its partitions, if it is partitioned. What it has of its own then is that of the first one.
+    pub(super) fn partitions(&self) -> Option<&Partitions> {
+        self.partitions.as_ref()
+    }
+
+    /// Whether it has partitions.
+    pub fn is_partitioned(&self) -> bool {
+        self.partitions.is_some()
+    }
+
+    /// A partition by its number, counted from 0; the table itself, if it is not partitioned.
+    ///
+    /// # Errors
+    /// 3624 for a number that is too high.
+    pub fn partition(&self, number: usize) -> Result<&Table> {
+        match &self.partitions {
+            Some(partitions) => partitions.table(number),
+            None if number == 0 => Ok(self),
+            None => Err(Error::assertion("a partition of a table without partitions")),
+        }
+    }
+
+    /// The number of the partition of a row, counted from 0.
+    pub fn number_of(&self, values: &[Value]) -> usize {
+        self.partitions
+            .as_ref()
+            .map_or(0, |partitions| partitions.number_of(values))
+    }
+
+    /// The table, or its partition, that has its rows at a root.
+    pub(super) fn with_rows_at(&self, root: ObjectRoot) -> Option<&Table> {
+        match &self.partitions {
+            Some(partitions) => partitions.with_rows_at(root),
+            None => Some(self).filter(|table| table.rows_root() == root),
+        }
+    }
+
+    pub(super) fn has_indexes(&self) -> bool {
+        !self.indexes.is_empty()
+    }
+
+    pub(super) fn may_exceed(&self) -> bool {
+        self.may_exceed
     }
 
     /// The tree of a nonclustered index, by its place in the definition.
@@ -251,6 +324,9 @@ impl Table {
         values: &[Value],
         placement: Placement,
     ) -> Result<Option<&IndexDefinition>> {
+        if let Some(partitions) = &self.partitions {
+            return partitions.insert_or_meet(session, values, placement);
+        }
         self.check_rows_filegroup()?;
         let in_row = self.encoded_in_row(values)?;
         session.write(&self.database, |ctx| {
@@ -298,6 +374,13 @@ impl Table {
     /// # Errors
     /// As for [`Table::insert`].
     pub fn update(&self, session: &mut Session, locator: &RowLocator, old: &[Value], new: &[Value]) -> Result<bool> {
+        if self.is_partitioned() {
+            let is_there = self.leave_keys(session, locator, old, new)?;
+            if is_there {
+                self.enter_keys(session, locator, old, new)?;
+            }
+            return Ok(is_there);
+        }
         session.write(&self.database, |ctx| {
             let is_there = self.leave(ctx, locator, old, new)?;
             if is_there {
@@ -319,6 +402,9 @@ impl Table {
         old: &[Value],
         new: &[Value],
     ) -> Result<bool> {
+        if let Some(partitions) = &self.partitions {
+            return partitions.leave(self, session, locator, (old, new));
+        }
         session.write(&self.database, |ctx| self.leave(ctx, locator, old, new))
     }
 
@@ -327,6 +413,9 @@ impl Table {
     /// # Errors
     /// As for [`Table::insert`].
     pub fn enter_keys(&self, session: &mut Session, locator: &RowLocator, old: &[Value], new: &[Value]) -> Result<()> {
+        if let Some(partitions) = &self.partitions {
+            return partitions.enter(self, session, locator, (old, new));
+        }
         session.write(&self.database, |ctx| self.enter(ctx, locator, old, new))
     }
 
@@ -459,6 +548,9 @@ impl Table {
         columns: &[usize],
         values: &[Value],
     ) -> Result<bool> {
+        if let Some(partitions) = &self.partitions {
+            return partitions.change(self, session, locator, (columns, values));
+        }
         columns
             .iter()
             .for_each(|&column| self.modifications.note_column(column));
@@ -480,6 +572,9 @@ impl Table {
 
     /// Deletes a row. False when it is not there any more.
     pub fn delete(&self, session: &mut Session, locator: &RowLocator, old: &[Value]) -> Result<bool> {
+        if let Some(partitions) = &self.partitions {
+            return partitions.delete(self, session, locator, old);
+        }
         self.check_rows_filegroup()?;
         self.database.note_deletions()?;
         session.write(&self.database, |ctx| {
@@ -513,6 +608,9 @@ impl Table {
     /// # Errors
     /// 1946 when the key is too long.
     pub fn locator_by_values(&self, values: &[Value]) -> Result<Option<RowLocator>> {
+        if let Some(partitions) = &self.partitions {
+            return partitions.locator_by_values(values);
+        }
         match self.definition().clustered() {
             Some(index) if index.unique => {
                 let key = self.key_of(index, values, &[])?;
@@ -527,6 +625,9 @@ impl Table {
     /// # Errors
     /// 823 and 824 when a page cannot be read.
     pub fn place_of(&self, locator: &RowLocator) -> Result<Option<Rid>> {
+        if let Some(partitions) = &self.partitions {
+            return partitions.at(self, locator, None, Table::place_of);
+        }
         match (&self.rows, locator) {
             (Rows::Heap(_), RowLocator::Rid(rid)) => Ok(Some(*rid)),
             (Rows::Tree(tree), RowLocator::Key(key)) => tree.place_of(&self.database.storage, key),
@@ -542,6 +643,11 @@ impl Table {
         locator: &RowLocator,
         row: &mut Vec<u8>,
     ) -> Result<bool> {
+        if let Some(partitions) = &self.partitions {
+            return partitions.at(self, locator, false, |own, locator| {
+                own.fetch_declared(locks, mode, locator, row)
+            });
+        }
         let storage = &self.database.storage;
         let found = match (&self.rows, locator) {
             (Rows::Heap(heap), RowLocator::Rid(rid)) => heap.fetch(storage, locks, mode, *rid, row),
@@ -569,6 +675,9 @@ impl Table {
 
     /// Scans all rows there are now; rows inserted later behind the end are not met.
     pub fn scan<'s>(&'s self, locks: &'s LockOwner, mode: ReadMode) -> Result<TableScan<'s>> {
+        if let Some(partitions) = &self.partitions {
+            return partitions.scan(locks, mode);
+        }
         self.declare_reader(locks, mode)?;
         let storage = &self.database.storage;
         Ok(match &self.rows {
@@ -592,6 +701,9 @@ impl Table {
         range: KeyRange,
         backward: bool,
     ) -> Result<TableScan<'s>> {
+        if let Some(partitions) = &self.partitions {
+            return partitions.seek(locks, mode, range, backward);
+        }
         let Rows::Tree(tree) = &self.rows else {
             return Err(Error::assertion("a seek in a table without a clustered index"));
         };
@@ -600,61 +712,6 @@ impl Table {
             tree.scan(&self.database.storage, locks, mode, range, backward),
             TreeBatch::new(),
         ))
-    }
-
-    /// Whether many rows may be appended a page at a time, one log record for each page. Never where an index follows the rows. Else the
-    /// log policy decides; `has_table_lock` says that the statement asked for the whole table (TABLOCK), or that nobody else can see it.
-    ///
-    /// ```text
-    /// volume=native (changed bytes)    always
-    /// volume=classic (row images)      with the table's lock, under SIMPLE and BULK_LOGGED, into a heap or an empty clustered index
-    /// ```
-    /// (sql-docs, "Prerequisites for minimal logging in bulk import" and INSERT, "Best practices": TABLOCK, and a target that is a heap or an
-    /// empty clustered index; under FULL "all row-insert operations are fully logged".) SQL Server then logs which pages were
-    /// allocated; here their contents are logged too, since a commit writes no data pages.
-    ///
-    /// # Errors
-    /// 823 and 824 when a page cannot be read.
-    pub fn may_fill(&self, has_table_lock: bool) -> Result<bool> {
-        if !self.indexes.is_empty() || self.may_exceed || self.ignores_duplicates() {
-            return Ok(false);
-        }
-        if !self.database.storage.log_whole_rows() {
-            return Ok(true);
-        }
-        if !has_table_lock || self.database.is_fully_logged() {
-            return Ok(false);
-        }
-        match &self.rows {
-            Rows::Heap(_) => Ok(true),
-            Rows::Tree(tree) => Ok(tree.last_key(&self.database.storage)?.is_none()),
-        }
-    }
-
-    /// Begins to append many rows to a table that [`Table::may_fill`]. The caller holds it exclusively.
-    ///
-    /// # Errors
-    /// 3624 when an index follows the rows.
-    pub fn fill(&self) -> Result<TableFill<'_>> {
-        self.check_rows_filegroup()?;
-        if !self.indexes.is_empty() || self.may_exceed {
-            return Err(Error::assertion("pages are filled past an index"));
-        }
-        let target = match &self.rows {
-            Rows::Heap(heap) => FillTarget::Heap(HeapFill::new(heap)),
-            Rows::Tree(tree) => FillTarget::Tree(tree, Some(TreeFill::new(tree))),
-        };
-        let index = self.definition().clustered();
-        let directions = index.map(IndexDefinition::directions).unwrap_or_default();
-        let columns = index.map_or(&[][..], |index| &index.keys[..]);
-        Ok(TableFill {
-            table: self,
-            target,
-            row: Vec::new(),
-            key: Vec::new(),
-            key_columns: columns.iter().map(|&(column, _)| column).zip(directions).collect(),
-            is_unique: index.is_none_or(|index| index.unique),
-        })
     }
 
     pub(super) fn clustered_index(&self) -> Result<&IndexDefinition> {
@@ -777,6 +834,10 @@ impl Table {
 
     /// Fills a new index with an entry for every row. The caller holds the table exclusively.
     pub fn build_index(&self, session: &mut Session, place: usize) -> Result<()> {
+        if let Some(partitions) = &self.partitions {
+            let mut tables = partitions.tables().iter();
+            return tables.try_for_each(|table| table.build_index(session, place));
+        }
         let locks = session.locks().clone();
         let Some(index) = self.opened(place) else {
             return Ok(());
@@ -835,7 +896,7 @@ fn keeps_carried(opened: &Nonclustered, index: &IndexDefinition, old: &[Value], 
     }
 }
 
-fn uniquifier(ctx: &StoreContext<'_>) -> [u8; 12] {
+pub(super) fn uniquifier(ctx: &StoreContext<'_>) -> [u8; 12] {
     let mut bytes = [0u8; 12];
     bytes[..8].copy_from_slice(&ctx.chain.id.0.to_be_bytes());
     bytes[8..].copy_from_slice(&UNIQUIFIER.fetch_add(1, Ordering::Relaxed).to_be_bytes());
@@ -846,122 +907,5 @@ fn locator_bytes(locator: &RowLocator) -> Vec<u8> {
     match locator {
         RowLocator::Rid(rid) => rid.to_bytes().to_vec(),
         RowLocator::Key(key) => key.to_vec(),
-    }
-}
-
-enum FillTarget<'t> {
-    Heap(HeapFill),
-    Tree(&'t Tree, Option<TreeFill>),
-}
-
-/// Appends many rows, a page of them to a log record. See [`Table::fill`].
-pub struct TableFill<'t> {
-    table: &'t Table,
-    target: FillTarget<'t>,
-    row: Vec<u8>,
-    key: Vec<u8>,
-    key_columns: Vec<(usize, KeyDirection)>,
-    is_unique: bool,
-}
-
-impl TableFill<'_> {
-    /// Adds a row. It exists once [`TableFill::finish`] has returned.
-    pub fn push(&mut self, session: &mut Session, values: &[Value]) -> Result<()> {
-        let mut row = std::mem::take(&mut self.row);
-        let encoded = self.table.layout.encode(values, &mut row);
-        let outcome = encoded.and_then(|()| session.write(&self.table.database, |ctx| self.push_row(ctx, &row)));
-        self.row = row;
-        match outcome {
-            Err(error) if is_too_long(&error) && self.table.large.is_some() => {
-                session.write(&self.table.database, |ctx| self.push_outside(ctx, values))
-            }
-            outcome => outcome,
-        }
-    }
-
-    /// Adds a row whose columns have to move.
-    #[cold]
-    fn push_outside(&mut self, ctx: &mut StoreContext<'_>, values: &[Value]) -> Result<()> {
-        let table = self.table;
-        let key_bytes = match table.definition().clustered() {
-            Some(index) => table.key_of(index, values, &uniquifier(ctx))?.len(),
-            None => 0,
-        };
-        let built = table.built(ctx, None, values, key_bytes)?;
-        self.push_row(ctx, &built.row)
-    }
-
-    /// Adds encoded rows of the table's layout, in their order.
-    ///
-    /// # Errors
-    /// As for [`Table::insert`].
-    pub fn push_rows(&mut self, session: &mut Session, rows: &EncodedRows) -> Result<()> {
-        let table = self.table;
-        session.write(&table.database, |ctx| {
-            for index in 0..rows.len() {
-                let row = rows.get(index).unwrap_or_default();
-                if let Some(values) = rows.values_apart(&table.layout, index)? {
-                    self.push_outside(ctx, &values)?;
-                    continue;
-                }
-                match self.push_row(ctx, row) {
-                    Err(error) if is_too_long(&error) && table.large.is_some() => {
-                        let mut values = Vec::new();
-                        table.layout.decode_into(row, &mut values)?;
-                        self.push_outside(ctx, &values)?;
-                    }
-                    outcome => outcome?,
-                }
-            }
-            Ok(())
-        })
-    }
-
-    fn push_row(&mut self, ctx: &mut StoreContext<'_>, row: &[u8]) -> Result<()> {
-        let fill = match &mut self.target {
-            FillTarget::Heap(fill) => {
-                fill.push(ctx, row)?;
-                self.table.modifications.note_rows(1);
-                return Ok(());
-            }
-            FillTarget::Tree(_, fill) => fill,
-        };
-        self.key.clear();
-        for &(column, direction) in &self.key_columns {
-            self.table.layout.push_key_part(row, column, direction, &mut self.key)?;
-        }
-        if !self.is_unique {
-            self.key.extend_from_slice(&uniquifier(ctx));
-        }
-        if let Some(filling) = fill {
-            if filling.push(ctx, &self.key, row)? {
-                self.table.modifications.note_rows(1);
-                return Ok(());
-            }
-            // Keys that do not rise go in one by one from here on.
-            if let Some(filling) = fill.take() {
-                filling.finish(ctx)?;
-            }
-        }
-        let FillTarget::Tree(tree, _) = &self.target else {
-            return Ok(());
-        };
-        if tree.insert(ctx, &self.key, row)? {
-            self.table.modifications.note_rows(1);
-            return Ok(());
-        }
-        let mut values = Vec::new();
-        self.table.layout.decode_into(row, &mut values)?;
-        Err(self.table.duplicate(self.table.clustered_index()?, &values))
-    }
-
-    /// Writes what is not written yet.
-    pub fn finish(self, session: &mut Session) -> Result<()> {
-        let target = self.target;
-        session.write(&self.table.database, |ctx| match target {
-            FillTarget::Heap(fill) => fill.finish(ctx),
-            FillTarget::Tree(_, Some(fill)) => fill.finish(ctx),
-            FillTarget::Tree(_, None) => Ok(()),
-        })
     }
 }

@@ -1,5 +1,6 @@
 //! A scan of a table's rows, page by page, whether they are in a heap or in a clustered tree.
 
+use super::PartitionScan;
 use super::table::KeyRange;
 use crate::error::Result;
 use crate::store::{HeapScan, PageSample, RowBatch, RowLocator, TreeBatch, TreeScan};
@@ -9,13 +10,17 @@ pub enum TableScan<'s> {
     Heap(HeapScan<'s>, RowBatch),
     /// Of a clustered tree.
     Tree(TreeScan<'s>, TreeBatch),
+    /// Of a partitioned table.
+    Partitions(Box<PartitionScan<'s>>),
 }
 
 impl TableScan<'_> {
     /// From now on the rows of a heap may come without their bytes: nobody will ask for any.
     pub fn leave_out_bytes(&mut self) {
-        if let TableScan::Heap(scan, _) = self {
-            scan.leave_out_bytes();
+        match self {
+            TableScan::Heap(scan, _) => scan.leave_out_bytes(),
+            TableScan::Tree(..) => {}
+            TableScan::Partitions(scan) => scan.leave_out_bytes(),
         }
     }
 
@@ -24,6 +29,7 @@ impl TableScan<'_> {
         match self {
             TableScan::Heap(scan, _) => scan.keep_to_sample(sample),
             TableScan::Tree(scan, _) => scan.keep_to_sample(sample),
+            TableScan::Partitions(scan) => scan.keep_to_sample(sample),
         }
     }
 
@@ -35,15 +41,24 @@ impl TableScan<'_> {
         let (found, log) = match self {
             TableScan::Heap(scan, batch) => (scan.next_page(batch)?, &scan.storage().log),
             TableScan::Tree(scan, batch) => (scan.next_page(batch)?, &scan.storage().log),
+            TableScan::Partitions(scan) => return scan.next_batch(),
         };
         log.check_intact().map(|()| found)
     }
 
     /// Begins a scan of a range again with another one.
-    pub fn restart(&mut self, range: KeyRange) {
-        if let TableScan::Tree(scan, _) = self {
-            scan.restart(range);
+    ///
+    /// # Errors
+    /// Those of [`Table::seek`](super::Table::seek).
+    pub fn restart(&mut self, range: KeyRange) -> Result<()> {
+        match self {
+            TableScan::Heap(..) => {}
+            TableScan::Tree(scan, _) => {
+                scan.restart(range);
+            }
+            TableScan::Partitions(scan) => scan.restart(range)?,
         }
+        Ok(())
     }
 
     /// Rows of the page read last.
@@ -51,6 +66,7 @@ impl TableScan<'_> {
         match self {
             TableScan::Heap(_, batch) => batch.len(),
             TableScan::Tree(_, batch) => batch.len(),
+            TableScan::Partitions(scan) => scan.current().len(),
         }
     }
 
@@ -64,6 +80,7 @@ impl TableScan<'_> {
         match self {
             TableScan::Heap(_, batch) => batch.get(index).map(|(_, row)| row),
             TableScan::Tree(_, batch) => batch.get(index).map(|(_, row)| row),
+            TableScan::Partitions(scan) => scan.current().row(index),
         }
     }
 
@@ -72,6 +89,7 @@ impl TableScan<'_> {
         match self {
             TableScan::Heap(_, batch) => batch.get(index).map(|(rid, _)| RowLocator::Rid(rid)),
             TableScan::Tree(_, batch) => batch.get(index).map(|(key, _)| RowLocator::Key(key.into())),
+            TableScan::Partitions(scan) => scan.locator(index),
         }
     }
 }

@@ -29,7 +29,7 @@ use super::versioned::{as_seen, is_as_seen, key_of};
 use crate::buffer::{DatabaseStorage, PageRead, PageWrite};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
-use crate::page::{PageId, PageKind, PageOperation, PageRef, UndoKind};
+use crate::page::{ObjectId, PageId, PageKind, PageOperation, PageRef, UndoKind};
 use crate::versions::Snapshot;
 use std::sync::Arc;
 
@@ -680,4 +680,17 @@ pub(super) fn check_length(payload: &[u8]) -> Result<()> {
         return Err(Error::row_too_long(payload.len(), PAYLOAD_BYTES_MAX));
     }
     Ok(())
+}
+
+/// The unit whose rows a page has; `None` for a page of another kind, or one that is not in its file any more.
+///
+/// # Errors
+/// 823 and 824 when the page cannot be read.
+pub fn unit_of_page(storage: &DatabaseStorage, page: PageId) -> Result<Option<ObjectId>> {
+    if page.page >= storage.files.page_count(page.file) {
+        return Ok(None);
+    }
+    let page = read(storage, page)?;
+    let view = page.view();
+    Ok((view.kind() == Some(PageKind::Heap)).then(|| view.object()))
 }

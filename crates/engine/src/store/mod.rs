@@ -64,7 +64,7 @@ pub use boot::{BOOT_PAGES, BOOT_PAYLOAD_BYTES_MAX, BootPage};
 pub use change::UndoneBy;
 pub use fill::{HeapFill, TreeFill};
 pub use ghosts::{Cleaned, Horizon};
-pub use heap::{Heap, Placement};
+pub use heap::{Heap, Placement, unit_of_page};
 pub use ids::{IDS_PER_RANGE, IdCounters, ROW_VERSIONS_PER_RANGE};
 pub use large::{
     LargeCheck, LargeKind, LargeSpace, LargeUnit, LargeUnits, LargeValue, PageCounts, PlacesOf, PlacesOfRow, Reading,

@@ -125,6 +125,7 @@ fn index(index_id: u32, keys: &[usize], included: &[usize]) -> IndexDefinition {
             unit: 0,
             first_iam: (0, 0),
         },
+        other_partitions: Vec::new(),
     }
 }
 

@@ -269,6 +269,7 @@ impl StatementKind {
             Self::CreateFunction(_) => defines("CREATE FUNCTION", Done::CreateFunction),
             Self::CreateView(_) => defines("CREATE VIEW", Done::CreateView),
             Self::CreateSynonym(_) => defines("CREATE SYNONYM", DoneKind::Other),
+            Self::Partition(partition) => defines(partition.name(), Done::Other),
             Self::CreateSequence(sequence) => sequence_facts(sequence.definition),
             Self::FullText(full_text) => defines(full_text.name(), Done::Other),
             Self::XmlSchema(_) => defines("CREATE XML SCHEMA COLLECTION", Done::Other),

@@ -16,6 +16,7 @@ mod full_text;
 mod manipulation;
 mod module;
 mod name_text;
+mod partition;
 mod query;
 mod sequence;
 mod statistics;
@@ -31,6 +32,7 @@ pub use flow::*;
 pub use full_text::FullText;
 pub use manipulation::*;
 pub use module::*;
+pub use partition::{PartitionStatement, SwitchPartition, TruncateTable};
 pub use query::*;
 pub use sequence::*;
 pub use statistics::*;
@@ -177,7 +179,7 @@ pub enum StatementKind {
     Update(Box<Update>),
     Delete(Box<Delete>),
     Merge(Box<Merge>),
-    TruncateTable(Name),
+    TruncateTable(Box<TruncateTable>),
     /// `BULK INSERT table FROM 'file'`.
     BulkInsert(Box<BulkInsert>),
     /// `INSERT BULK`, the statement bulk copy clients send before a bulk load stream.
@@ -210,6 +212,8 @@ pub enum StatementKind {
     CreateSequence(Box<CreateSequence>),
     /// `CREATE SYNONYM`
     CreateSynonym(Box<CreateSynonym>),
+    /// Partition functions and schemes.
+    Partition(Box<PartitionStatement>),
     /// `CREATE | DROP FULLTEXT CATALOG | INDEX`.
     FullText(FullText),
     /// `CREATE | ALTER XML SCHEMA COLLECTION`.

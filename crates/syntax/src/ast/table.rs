@@ -1,6 +1,6 @@
 //! CREATE TABLE, ALTER TABLE, indexes, schemas, types and DROP.
 
-use super::{DataType, Expression, Identifier, Name, OptionValue, Statement};
+use super::{DataType, Expression, Identifier, Name, OptionValue, Statement, SwitchPartition};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateTable {
@@ -260,6 +260,8 @@ pub enum AlterTableAction {
     Rebuild(Vec<OptionValue>),
     /// `SET (...)`.
     Set(Vec<OptionValue>),
+    /// `SWITCH ...`.
+    Switch(Box<SwitchPartition>),
 }
 
 /// One thing ALTER TABLE drops.

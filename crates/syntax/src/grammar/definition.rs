@@ -284,6 +284,7 @@ pub(super) fn check_alter_table(alter: &AlterTable) -> Parsed<()> {
         | AlterTableAction::Drop(_)
         | AlterTableAction::AlterColumn { .. }
         | AlterTableAction::Hide { .. }
+        | AlterTableAction::Switch(_)
         | AlterTableAction::DropPeriod => Ok(()),
         AlterTableAction::Rebuild(options) => check_index_options(&REBUILD_OPTIONS, options),
         AlterTableAction::Set(options) => {

@@ -33,7 +33,6 @@ const FOREIGN_KINDS: &[&str] = &[
     "MASTER",
     "MATERIALIZED",
     "MESSAGE",
-    "PARTITION",
     "PRIMARY",
     "QUEUE",
     "REMOTE",
@@ -100,6 +99,9 @@ impl Parser<'_> {
         }
         if self.eat_word("SYNONYM")? {
             return self.create_synonym();
+        }
+        if self.eat_word("PARTITION")? {
+            return self.create_partition();
         }
         if self.at_xml_schema()? {
             return self.xml_schema(DefinitionKind::Create, "AS");
@@ -180,6 +182,9 @@ impl Parser<'_> {
         if self.at_xml_schema()? {
             return self.xml_schema(DefinitionKind::Alter, "ADD");
         }
+        if self.eat_word("PARTITION")? {
+            return self.alter_partition();
+        }
         self.refuse(&["SCHEMA"])?;
         self.refuse(FOREIGN_KINDS)?;
         Err(self.unexpected())
@@ -204,6 +209,9 @@ impl Parser<'_> {
         }
         if self.at_full_text()? {
             return self.drop_full_text();
+        }
+        if self.eat_word("PARTITION")? {
+            return self.drop_partition();
         }
         self.refuse(FOREIGN_KINDS)?;
         let kind = match self.current().to_ascii_uppercase().as_str() {

@@ -322,19 +322,6 @@ impl Parser<'_> {
         Ok(StatementKind::Delete(Box::new(delete)))
     }
 
-    pub(super) fn truncate(&mut self) -> Parsed<StatementKind> {
-        self.expect_word("TRUNCATE")?;
-        self.expect_word("TABLE")?;
-        let table = self.name()?;
-        if self.at_word("WITH") && self.peek_symbol(1, b'(')? {
-            return Err(ParseError::not_supported(
-                self.line(),
-                "TRUNCATE TABLE ... WITH (PARTITIONS)",
-            ));
-        }
-        Ok(StatementKind::TruncateTable(table))
-    }
-
     /// `BULK INSERT table FROM 'file' [WITH (...)]`.
     pub(super) fn bulk_insert(&mut self) -> Parsed<StatementKind> {
         self.expect_word("BULK")?;

@@ -23,6 +23,7 @@ mod module;
 mod namespaces;
 mod nested_change;
 mod options;
+mod partition;
 mod predicate;
 mod primary;
 mod query;

@@ -581,6 +581,7 @@ impl Parser<'_> {
         let table = self.name()?;
         self.refuse(&["RESUME", "PAUSE", "ABORT"])?;
         let (action, options) = if self.eat_word("REBUILD")? {
+            self.rebuilt_partitions()?;
             (AlterIndexAction::Rebuild, self.optional_with_options()?)
         } else if self.eat_word("REORGANIZE")? {
             (AlterIndexAction::Reorganize, self.optional_with_options()?)
@@ -659,8 +660,10 @@ impl Parser<'_> {
         } else if self.eat_word("ALTER")? {
             self.refuse(&["INDEX"])?;
             self.alter_column()?
+        } else if self.eat_word("SWITCH")? {
+            self.switch_partition()?
         } else if self.eat_word("REBUILD")? {
-            self.refuse(&["PARTITION"])?;
+            self.rebuilt_partitions()?;
             AlterTableAction::Rebuild(self.optional_with_options()?)
         } else if self.eat_word("SET")? {
             AlterTableAction::Set(self.enclosed(Self::inner_option)?)
@@ -669,7 +672,7 @@ impl Parser<'_> {
                 let enable = self.any_word()? == "ENABLE";
                 return self.switch_triggers_of(name, enable);
             }
-            self.refuse(&["SWITCH", "ENABLE", "DISABLE"])?;
+            self.refuse(&["ENABLE", "DISABLE"])?;
             return Err(self.unexpected());
         };
         Ok(StatementKind::AlterTable(Box::new(AlterTable { name, action })))

@@ -946,9 +946,10 @@ pub(super) fn names_set(written: &[ast::UpdateAssignment]) -> Vec<String> {
 fn columns_in_no_index(target: &Target, assignments: &[(usize, Expr)]) -> Option<Vec<usize>> {
     let Target::Table(table) = target else { return None };
     let indexes = &table.table.definition().indexes;
+    let parts = table.table.definition().partitioning.as_ref();
     let is_indexed = |column: usize| {
         let mut of_indexes = indexes.iter();
-        of_indexes.any(|index| index.depends_on(column))
+        of_indexes.any(|index| index.depends_on(column)) || parts.is_some_and(|parts| parts.column == column)
     };
     let columns: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
     let is_changed_apart = table.table.definition().clustered().is_some() || table.table.may_have_large_values();
@@ -963,13 +964,12 @@ pub(crate) fn needs_settings(table: &TableDefinition, index: &IndexDefinition) -
 
 fn changes_clustered_key(target: &Target, assignments: &[(usize, Expr)]) -> bool {
     let Target::Table(table) = target else { return false };
-    let Some(clustered) = table.table.definition().clustered() else {
-        return false;
-    };
-    clustered
-        .keys
-        .iter()
-        .any(|(column, _)| assignments.iter().any(|(set, _)| set == column))
+    let definition = table.table.definition();
+    let keys = definition.clustered().map_or(&[][..], |clustered| &clustered.keys);
+    // A row whose partition changes is in another place, too.
+    let parts = definition.partitioning.iter().map(|partitioning| partitioning.column);
+    let mut columns = keys.iter().map(|(column, _)| *column).chain(parts);
+    columns.any(|column| assignments.iter().any(|(set, _)| *set == column))
 }
 
 /// Whether an update of some columns may give a row the unique key that another had.

@@ -107,9 +107,9 @@ impl<'p> CursorWalk<'p> {
         let (table, locks, mode) = (&self.node.table.table, self.locks, self.mode);
         self.next = 0;
         match &mut self.source {
-            Source::Clustered(scan) => scan.restart(range),
+            Source::Clustered(scan) => scan.restart(range)?,
             Source::Entries(scan, _) => {
-                scan.restart(range);
+                scan.restart(range)?;
             }
             Source::None | Source::Heap(..) => {
                 let index = table.definition().indexes.get(seek.index);
@@ -182,7 +182,7 @@ impl<'p> CursorWalk<'p> {
                 }
                 let extent = match scan {
                     TableScan::Heap(scan, _) => scan.extent(),
-                    TableScan::Tree(..) => 0,
+                    TableScan::Tree(..) | TableScan::Partitions(_) => 0,
                 };
                 bytes.clear();
                 bytes.extend_from_slice(scan.row(place).unwrap_or_default());

@@ -69,7 +69,11 @@ pub(crate) fn degree(scan: &ScanNode, context: &Context<'_>) -> usize {
     let is_cheap = cost < u64::try_from(threshold).unwrap_or(0);
     let is_inline = matches!(instance.env.background, engine::seams::Background::Inline);
     // Arithmetic errors that are passed over are reported at the end of the statement, by the thread that runs it.
-    let is_part = scan.sample.is_some() || scan.seek.is_some() || scan.text_row.is_some() || scan.cursor.is_some();
+    let is_part = scan.table.table.is_partitioned()
+        || scan.sample.is_some()
+        || scan.seek.is_some()
+        || scan.text_row.is_some()
+        || scan.cursor.is_some();
     if is_inline || is_cheap || locks_rows || forgives || scan.locking.no_wait || is_part {
         return 1;
     }

@@ -87,11 +87,11 @@ impl<'p> Search<'p> {
         match &mut self.source {
             Source::None => {}
             Source::Clustered(scan) | Source::OneByOne(scan, _) => {
-                scan.restart(range);
+                scan.restart(range)?;
                 return Ok(());
             }
             Source::Covering(scan, _) | Source::Lookup(scan, _) => {
-                scan.restart(range);
+                scan.restart(range)?;
                 return Ok(());
             }
         }

@@ -213,6 +213,8 @@ impl TableVariableShape {
             name: self.name.clone(),
             columns: self.columns.iter().map(column).collect(),
             heap: None,
+            other_partitions: Vec::new(),
+            partitioning: None,
             data_space: engine::catalog::PRIMARY_FILEGROUP,
             text_space: None,
             indexes: Vec::new(),

@@ -322,6 +322,8 @@ fn of_scan(scan: &ScanNode, conditions: &[&Condition]) -> Order {
             (index, seek.is_backward)
         }
     };
+    // Partitions come one after the other.
+    let index = index.filter(|index| definition.is_in_order(index));
     let Some(index) = index else { return Order::new() };
     // Entries of one key come in the order of their locators.
     let behind = definition.clustered().filter(|_| !index.unique && index.index_id != 1);

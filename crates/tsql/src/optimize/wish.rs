@@ -213,6 +213,9 @@ impl Wish<'_> {
         offset: usize,
         fixed: &[usize],
     ) -> Option<Given> {
+        if !definition.is_in_order(index) {
+            return None;
+        }
         // Entries of one key come in the order of their locators.
         let behind = definition.clustered().filter(|_| !index.unique && index.index_id != 1);
         let behind = behind.map_or(&[][..], |clustered| clustered.keys.as_slice());

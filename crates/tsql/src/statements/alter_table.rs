@@ -79,6 +79,7 @@ fn check_may_alter_temporal(alter: &AlterTable, database: &Database, definition:
         | AlterTableAction::DropPeriod
         | AlterTableAction::CheckConstraint { .. }
         | AlterTableAction::Rebuild(_)
+        | AlterTableAction::Switch(_)
         | AlterTableAction::Set(_) => Ok(()),
     }
 }
@@ -131,6 +132,7 @@ impl Executor<'_> {
             }
             AlterTableAction::Hide { name, is_hidden } => self.hide_column(&alter.name, &name.text, *is_hidden),
             AlterTableAction::DropPeriod => self.drop_period(&alter.name),
+            AlterTableAction::Switch(switch) => self.switch_partition((&database, &object, &definition), switch, line),
             // What else the grammar admits says what is so here anyway.
             AlterTableAction::Set(options) => {
                 definition.lock_escalation = lock_escalation(options).unwrap_or(definition.lock_escalation);
@@ -157,6 +159,12 @@ impl Executor<'_> {
             .ok_or_else(|| messages::column_not_in_table(&name.text, &definition.name))?;
         let declared = self.session.declared_type(data_type, ordinal + 1)?;
         require_alterable(&definition.columns[ordinal], declared.sql_type)?;
+        if is_partitioned_by(&definition, ordinal) {
+            let column = &name.text;
+            let text =
+                format!("ALTER TABLE ALTER COLUMN {column} failed because one or more objects access this column.");
+            return Err(Error::new(4922, 16, 9, text));
+        }
         let former = definition.columns[ordinal].sql_type;
         if [former, declared.sql_type].contains(&SqlType::Json) {
             check_conversion(former, declared.sql_type, false)?;
@@ -323,7 +331,9 @@ impl Executor<'_> {
                 let extended = self.definition_with((&database, &definition), constraint, own)?;
                 let is_new = |index: &&IndexDefinition| definition.indexes.iter().all(|other| other.name != index.name);
                 let index = extended.indexes.iter().find(is_new).cloned();
-                let index = index.ok_or_else(|| Error::assertion("a key without an index"))?;
+                let mut index = index.ok_or_else(|| Error::assertion("a key without an index"))?;
+                let written = key.data_space.as_ref().filter(|written| !written.name.is("default"));
+                let definition = self.place_index(&database, definition, &mut index, written)?;
                 let is_nullable = index
                     .keys
                     .iter()
@@ -454,7 +464,7 @@ impl Executor<'_> {
             ));
         }
         let is_used = definition.every_index().any(|index| index.depends_on(ordinal));
-        if is_used {
+        if is_used || is_partitioned_by(&definition, ordinal) {
             let text =
                 format!("ALTER TABLE DROP COLUMN {column} failed because one or more objects access this column.");
             return Err(Error::new(4922, 16, 9, text));
@@ -469,6 +479,9 @@ impl Executor<'_> {
         let shift = |column: &mut usize| *column -= usize::from(*column > ordinal);
         for index in definition.every_index_mut() {
             index.places_mut().for_each(shift);
+        }
+        if let Some(partitioning) = &mut definition.partitioning {
+            shift(&mut partitioning.column);
         }
         let own_id = definition.object_id;
         for key in &mut definition.foreign_keys {
@@ -649,6 +662,14 @@ impl Executor<'_> {
         Optimizer::new(self.session).expression(&mut bound)?;
         Ok(crate::exec::evaluate(&bound, &[], &self.context())?.into_owned())
     }
+}
+
+/// Whether a column decides the partition of a row.
+pub(super) fn is_partitioned_by(table: &TableDefinition, column: usize) -> bool {
+    table
+        .partitioning
+        .as_ref()
+        .is_some_and(|partitioning| partitioning.column == column)
 }
 
 /// Whether an element is this column.

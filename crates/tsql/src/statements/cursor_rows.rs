@@ -152,6 +152,8 @@ fn model_of(asked: CursorModel, members: &mut BoundCursor) -> CursorModel {
     if asked == CursorModel::Dynamic
         && is_one_table
         && let Some(scan) = walked(&mut members.query.plan.root)
+        // A walk goes on behind a key or a place of one heap or tree.
+        && !scan.table.table.is_partitioned()
     {
         scan.cursor = Some(CursorScan::Walk);
         let mut indexes = scan.table.table.definition().indexes.iter();

@@ -65,6 +65,7 @@ impl Executor<'_> {
             } else if disables_clustered || is_named(&index) {
                 index.is_disabled = true;
                 index.storage = NO_STORAGE;
+                index.other_partitions = Vec::new();
                 index.carried = Vec::new();
                 gone.push(index);
             } else {

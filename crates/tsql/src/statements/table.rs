@@ -8,7 +8,6 @@ use engine::error::{Error, Result};
 use engine::session::{Table, all_statistics};
 use engine::types::COLLATION_VERSION;
 
-use super::data_space::{OF_THE_TABLE, space_of_index};
 use super::disabled_index::check_clustered_is_enabled;
 use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
@@ -17,6 +16,7 @@ use super::table_definition::index_columns;
 use super::versioning::{full_name, versioning_of};
 use crate::ast::{
     AlterTable, CreateIndex, CreateSchema, CreateTable, Drop, DropIndex, Identifier, Name, ObjectKind, StatementKind,
+    TruncateTable,
 };
 use crate::failure::Place;
 use crate::messages;
@@ -235,7 +235,8 @@ impl Executor<'_> {
         self.session.engine.borrow_mut().drop_object(&database, &object)
     }
 
-    pub(super) fn truncate(&mut self, name: &Name) -> Result<()> {
+    pub(super) fn truncate(&mut self, truncate: &TruncateTable) -> Result<()> {
+        let name = &truncate.name;
         let (database, object, definition) = self.table_to_change(name)?;
         check_clustered_is_enabled(&definition)?;
         if versioned(&object).is_some() {
@@ -250,6 +251,11 @@ impl Executor<'_> {
                 &name.to_string(),
                 view,
             ));
+        }
+        if !truncate.partitions.is_empty() {
+            let numbers = self.partitions_to_truncate(&definition, &truncate.partitions)?;
+            let mut session = self.session.engine.borrow_mut();
+            return session.truncate_partitions(&database, &object, &numbers).map(|_| ());
         }
         let mut session = self.session.engine.borrow_mut();
         session.truncate_table(&database, &object).map(|_| ())
@@ -331,7 +337,8 @@ impl Executor<'_> {
         if !replaces && (is_disabled || statistics.iter().any(|known| create.name.is(&known.name))) {
             return Err(messages::index_exists(&create.table.to_string(), &create.name.text));
         }
-        let index = self.index_to_make(&database, create, &definition)?;
+        let mut index = self.index_to_make(create, &definition)?;
+        let definition = self.place_index(&database, definition, &mut index, create.data_space.as_ref())?;
         if crate::bind::needs_settings(&definition, &index) {
             self.session.require_index_settings("CREATE INDEX")?;
         }
@@ -351,12 +358,7 @@ impl Executor<'_> {
     }
 
     /// The index that CREATE INDEX describes.
-    fn index_to_make(
-        &self,
-        database: &Database,
-        create: &CreateIndex,
-        definition: &TableDefinition,
-    ) -> Result<IndexDefinition> {
+    fn index_to_make(&self, create: &CreateIndex, definition: &TableDefinition) -> Result<IndexDefinition> {
         let columns = index_columns(definition, &create.columns, &create.included_columns)?;
         if create.clustered && !columns.included.is_empty() {
             return Err(messages::include_of_clustered_index());
@@ -385,14 +387,12 @@ impl Executor<'_> {
             is_disabled: false,
             filter,
             options: index_options(&create.options, IndexOptions::default()),
-            data_space: match space_of_index(database, create.data_space.as_ref())? {
-                OF_THE_TABLE => definition.data_space,
-                space => space,
-            },
+            data_space: definition.data_space,
             storage: StorageRoot {
                 unit: 0,
                 first_iam: (0, 0),
             },
+            other_partitions: Vec::new(),
         })
     }
 
@@ -421,6 +421,7 @@ impl Executor<'_> {
         let mut changed = definition.clone();
         let table = format!("{}.{}", definition.schema, definition.name);
         let name = index.name.clone();
+        changed.data_space = index.data_space;
         changed.indexes.insert(0, index);
         changed.heap = None;
         let rebuilt = self.rebuild(database, object, changed, None);

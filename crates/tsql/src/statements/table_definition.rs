@@ -147,6 +147,8 @@ impl Executor<'_> {
             name: name.object().to_owned(),
             columns: Vec::new(),
             heap: None,
+            other_partitions: Vec::new(),
+            partitioning: None,
             data_space: engine::catalog::PRIMARY_FILEGROUP,
             text_space: None,
             indexes: Vec::new(),
@@ -618,6 +620,7 @@ impl Draft {
             options: IndexOptions::default(),
             data_space: OF_THE_TABLE,
             storage: NO_STORAGE,
+            other_partitions: Vec::new(),
         };
         let place = if clustered { 0 } else { self.table.indexes.len() };
         self.table.indexes.insert(place, index);

@@ -176,12 +176,15 @@ fn history_definition(table: &TableDefinition, (start, end): (usize, usize), nam
             unit: 0,
             first_iam: (0, 0),
         },
+        other_partitions: Vec::new(),
     };
     TableDefinition {
         object_id: 0,
         name: name.to_owned(),
         columns: table.columns.iter().map(history_column).collect(),
         heap: None,
+        other_partitions: Vec::new(),
+        partitioning: None,
         text_space: None,
         indexes: vec![index],
         disabled_indexes: Vec::new(),

@@ -135,6 +135,7 @@ impl Executor<'_> {
             is_disabled: false,
             data_space: self.space_of_view_index(create, view)?,
             storage: NO_STORAGE,
+            other_partitions: Vec::new(),
         };
         match create.clustered {
             true => self.make_view_rows(view, (&create.name.text, line), |rows| {
@@ -313,6 +314,8 @@ impl Executor<'_> {
             name: module.name.clone(),
             columns: columns.iter().enumerate().map(column).collect(),
             heap: None,
+            other_partitions: Vec::new(),
+            partitioning: None,
             data_space: engine::catalog::PRIMARY_FILEGROUP,
             text_space: None,
             indexes: Vec::new(),

@@ -1,7 +1,7 @@
 //! Files of databases: `sys.database_files`, `sys.master_files`, filegroups, and their I/O statistics.
 
 use engine::buffer::IoStatistics;
-use engine::catalog::FilegroupEntry;
+use engine::catalog::{FilegroupEntry, PartitionScheme};
 use engine::types::{SqlType, Value};
 
 use super::listed::{ListedDatabase, ListedFile, selected, used_pages};
@@ -25,7 +25,9 @@ pub(super) const VIEWS: &[SystemView] = &[
             .map(MasterFile))
     }),
     view::<DataSpace>("sys", "data_spaces", |context, _| {
-        all(context.database.entry().every_filegroup().into_iter().map(DataSpace))
+        let filegroups = context.database.entry().every_filegroup();
+        let spaces = filegroups.into_iter().map(DataSpace::Filegroup);
+        all(spaces.chain(super::partitions::schemes(context).into_iter().map(DataSpace::Scheme)))
     }),
     view::<Filegroup>("sys", "filegroups", |context, _| {
         all(context.database.entry().every_filegroup().into_iter().map(Filegroup))
@@ -124,14 +126,37 @@ system_row!(MasterFile {
     "credential_id" INT => |_| Value::Null;
 });
 
-struct DataSpace(FilegroupEntry);
+enum DataSpace {
+    Filegroup(FilegroupEntry),
+    Scheme(PartitionScheme),
+}
+
+impl DataSpace {
+    fn name_and_id(&self) -> (&str, u32) {
+        match self {
+            DataSpace::Filegroup(filegroup) => (&filegroup.name, u32::from(filegroup.id)),
+            DataSpace::Scheme(scheme) => (&scheme.name, scheme.data_space),
+        }
+    }
+
+    fn kind(&self) -> (&'static str, &'static str) {
+        match self {
+            DataSpace::Filegroup(_) => ("FG", "ROWS_FILEGROUP"),
+            DataSpace::Scheme(_) => ("PS", "PARTITION_SCHEME"),
+        }
+    }
+
+    fn is_default(&self) -> bool {
+        matches!(self, DataSpace::Filegroup(filegroup) if filegroup.is_default)
+    }
+}
 
 system_row!(DataSpace {
-    "name" NAME => |row| row.0.name.as_str().into();
-    "data_space_id" INT => |row| i32::from(row.0.id).into();
-    "type" SqlType::Char(2) => |_| "FG".into();
-    "type_desc" nvarchar(60) => |_| "ROWS_FILEGROUP".into();
-    "is_default" BIT => |row| row.0.is_default.into();
+    "name" NAME => |row| row.name_and_id().0.into();
+    "data_space_id" INT => |row| i32::try_from(row.name_and_id().1).unwrap_or(i32::MAX).into();
+    "type" SqlType::Char(2) => |row| row.kind().0.into();
+    "type_desc" nvarchar(60) => |row| row.kind().1.into();
+    "is_default" BIT => |row| row.is_default().into();
     "is_system" BIT => |_| false.into();
 });
 

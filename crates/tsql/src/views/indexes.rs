@@ -25,13 +25,18 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<PartitionStatistics>("sys", "dm_db_partition_stats", partition_statistics),
 ];
 
-/// An index, or the heap of a table that has no clustered one.
+/// An index, or the heap of a table that has no clustered one; or a partition of it.
+#[derive(Clone)]
 struct IndexRow {
     owner: ObjectRow,
     index: Option<IndexDefinition>,
     root: StorageRoot,
     /// Of a heap: `data_space_id` of its table.
     heap_space: u32,
+    /// The roots of the partitions behind the first one.
+    other_roots: Vec<StorageRoot>,
+    /// The number of the partition that `root` is of.
+    partition: i32,
 }
 
 impl IndexRow {
@@ -105,9 +110,8 @@ impl RowHolders {
     }
 
     fn add(&mut self, database_id: u16, table: &TableDefinition) {
-        let heap = table.heap.map(|root| (0, root));
-        let indexes = table.indexes.iter().map(|index| (index.index_id, index.storage));
-        for (index_id, root) in heap.into_iter().chain(indexes) {
+        for (index, _, root) in table.partition_roots() {
+            let index_id = index.map_or(0, |index| index.index_id);
             let holder = RowHolder {
                 object_id: table.object_id,
                 index_id,
@@ -150,14 +154,20 @@ fn indexes(context: &SystemContext<'_>) -> Vec<IndexRow> {
 }
 
 fn indexes_of(owner: ObjectRow, table: &TableDefinition) -> impl Iterator<Item = IndexRow> {
-    let heap = table.heap.map(|root| (root, None));
-    let indexes = table.every_index().map(|index| (index.storage, Some(index.clone())));
-    heap.into_iter().chain(indexes).map(move |(root, index)| IndexRow {
-        owner: owner.clone(),
-        index,
-        root,
-        heap_space: table.data_space,
-    })
+    let heap = table.heap.map(|root| (root, None, table.other_partitions.clone()));
+    let indexes = table
+        .every_index()
+        .map(|index| (index.storage, Some(index.clone()), index.other_partitions.clone()));
+    heap.into_iter()
+        .chain(indexes)
+        .map(move |(root, index, other_roots)| IndexRow {
+            owner: owner.clone(),
+            index,
+            root,
+            heap_space: table.data_space,
+            other_roots,
+            partition: 1,
+        })
 }
 
 /// These, and the indexes that variables of a table type have, under the `type_table_object_id` of the type.
@@ -173,6 +183,8 @@ fn every_index(context: &SystemContext<'_>) -> Vec<IndexRow> {
                 index: None,
                 root: NO_STORAGE,
                 heap_space: own.table.data_space,
+                other_roots: Vec::new(),
+                partition: 1,
             });
         }
         rows.extend(indexes_of(owner, &own.table));
@@ -330,19 +342,20 @@ pub(crate) fn storage_of(
 pub(crate) fn rows_of_table(database: &Database, locks: &LockOwner, object: &CatalogObject) -> Result<u64> {
     let Some(table) = table_of(object) else { return Ok(0) };
     let (storage, space) = (&database.storage, &database.space);
-    let Some(root) = table.heap.or(table.clustered().map(|index| index.storage)) else {
-        return Ok(0);
-    };
-    let root = object_root(&root);
-    if let Some(rows) = storage.row_counts.get(root.object) {
-        return Ok(rows);
+    let roots = table.partition_roots().into_iter();
+    let of_rows = roots.filter(|(index, ..)| index.is_none_or(|index| index.index_id == CLUSTERED));
+    let mut sum = 0;
+    for (index, _, root) in of_rows {
+        let root = object_root(&root);
+        let rows = match (storage.row_counts.get(root.object), index) {
+            (Some(rows), _) => rows,
+            (None, None) => count_heap(storage, locks, &Heap::open(storage, space, root, table.object_id)?)?,
+            (None, Some(_)) => count_tree(storage, locks, &Tree::open(storage, space, root, table.object_id)?)?,
+        };
+        storage.row_counts.set(root.object, rows);
+        sum += rows;
     }
-    let rows = match table.heap {
-        Some(_) => count_heap(storage, locks, &Heap::open(storage, space, root, table.object_id)?)?,
-        None => count_tree(storage, locks, &Tree::open(storage, space, root, table.object_id)?)?,
-    };
-    storage.row_counts.set(root.object, rows);
-    Ok(rows)
+    Ok(sum)
 }
 
 fn count_heap(storage: &DatabaseStorage, locks: &LockOwner, heap: &Heap) -> Result<u64> {
@@ -375,7 +388,7 @@ system_row!(PartitionRow {
     "partition_id" BIGINT => |row| row.index.hobt_id().into();
     "object_id" INT => |row| row.index.owner.object_id.into();
     "index_id" INT => |row| row.index.id().into();
-    "partition_number" INT => |_| 1.into();
+    "partition_number" INT => |row| row.index.partition.into();
     "hobt_id" BIGINT => |row| row.index.hobt_id().into();
     "rows" BIGINT => |row| big(row.rows);
     "filestream_filegroup_id" SMALLINT => |_| Value::SmallInt(0);
@@ -386,9 +399,20 @@ system_row!(PartitionRow {
 /// Heaps and indexes that have pages: a nonclustered index that is switched off has none (SQL Server docs, "Disable indexes and constraints":
 /// its data are deleted, those of a table's clustered one are kept).
 fn stored(context: &SystemContext<'_>) -> impl Iterator<Item = IndexRow> {
-    indexes(context).into_iter().filter(|row| {
+    let stored = indexes(context).into_iter().filter(|row| {
         let index = row.index.as_ref();
         index.is_none_or(|index| !is_disabled(index) || index.index_id == CLUSTERED && row.root != NO_STORAGE)
+    });
+    stored.flat_map(|row| {
+        let others = (2..).zip(row.other_roots.clone()).map({
+            let first = row.clone();
+            move |(partition, root)| IndexRow {
+                root,
+                partition,
+                ..first.clone()
+            }
+        });
+        std::iter::once(row).chain(others).collect::<Vec<IndexRow>>()
     })
 }
 
@@ -403,10 +427,10 @@ fn counted(context: &SystemContext<'_>) -> Result<Vec<(IndexRow, Storage)>> {
         let Some(table) = object.as_deref().and_then(table_of) else {
             continue;
         };
-        let known = rows
-            .last()
-            .filter(|(last, _)| last.owner.object_id == row.owner.object_id)
-            .map(|(_, storage)| storage.rows);
+        let of_table = rows.iter().rev();
+        let mut of_table = of_table.take_while(|(other, _)| other.owner.object_id == row.owner.object_id);
+        let known = of_table.find(|(other, _)| other.partition == row.partition);
+        let known = known.map(|(_, storage)| storage.rows);
         let mut storage = storage_of(context, table, row.index.as_ref(), row.root, known.is_none())?;
         storage.rows = known.unwrap_or(storage.rows);
         rows.push((row, storage));
@@ -425,8 +449,15 @@ fn partitions(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
 pub(crate) fn sizes_of(context: &SystemContext<'_>, object_id: i32) -> Result<Vec<(u32, u64, u64)>> {
     let counted = counted(context)?.into_iter();
     let own = counted.filter(|(index, _)| index.owner.object_id == object_id);
-    let sizes = own.map(|(index, storage)| (index.id() as u32, storage.rows, storage.usage.data_pages));
-    Ok(sizes.collect())
+    let mut sizes: Vec<(u32, u64, u64)> = Vec::new();
+    for (index, storage) in own {
+        let id = index.id() as u32;
+        match sizes.last_mut().filter(|(last, ..)| *last == id) {
+            Some((_, rows, pages)) => (*rows, *pages) = (*rows + storage.rows, *pages + storage.usage.data_pages),
+            None => sizes.push((id, storage.rows, storage.usage.data_pages)),
+        }
+    }
+    Ok(sizes)
 }
 
 struct AllocationUnit {
@@ -493,7 +524,7 @@ system_row!(PartitionStatistics {
     "partition_id" BIGINT => |row| row.0.hobt_id().into();
     "object_id" INT => |row| row.0.owner.object_id.into();
     "index_id" INT => |row| row.0.id().into();
-    "partition_number" INT => |_| 1.into();
+    "partition_number" INT => |row| row.0.partition.into();
     "in_row_data_page_count" BIGINT => |row| big(row.1.usage.data_pages);
     "in_row_used_page_count" BIGINT => |row| big(row.1.usage.data_pages + row.1.usage.index_pages);
     "in_row_reserved_page_count" BIGINT => |row| big(row.1.usage.reserved_pages);

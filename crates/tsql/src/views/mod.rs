@@ -29,6 +29,7 @@ mod operational;
 mod page_allocations;
 mod page_info;
 mod parameters;
+mod partitions;
 mod periods;
 mod permissions;
 mod physical;
@@ -220,11 +221,12 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 44] = [
+const TABLES: [&[SystemView]; 45] = [
     databases::VIEWS,
     dblog::VIEWS,
     log::VIEWS,
     files::VIEWS,
+    partitions::VIEWS,
     objects::VIEWS,
     periods::VIEWS,
     sequences::VIEWS,

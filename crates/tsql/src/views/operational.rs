@@ -23,6 +23,7 @@ struct Operational {
     database_id: u16,
     table: u32,
     index_id: u32,
+    partition: i32,
     root: StorageRoot,
 }
 
@@ -32,7 +33,7 @@ macro_rules! operational_row {
             "database_id" SMALLINT => |row| Value::SmallInt(i16::try_from(row.database_id).unwrap_or(i16::MAX));
             "object_id" INT => |row| (row.table as i32).into();
             "index_id" INT => |row| (row.index_id as i32).into();
-            "partition_number" INT => |_| 1.into();
+            "partition_number" INT => |row| row.partition.into();
             "hobt_id" BIGINT => |row| hobt_id(row.root).into();
             $($counter BIGINT => |_| Value::Null;)+
             "page_compression_attempt_count" BIGINT => |_| 0_i64.into();
@@ -65,10 +66,11 @@ fn operational(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
                 let Some(table) = object.as_deref().and_then(table_of) else {
                     continue;
                 };
-                rows.extend(roots_of(table, &chosen).map(|(index_id, root)| Operational {
+                rows.extend(roots_of(table, &chosen).map(|(index_id, partition, root)| Operational {
                     database_id: database.id,
                     table: id,
                     index_id,
+                    partition,
                     root,
                 }));
             }

@@ -38,6 +38,7 @@ struct LevelRow {
     database_id: u16,
     table: u32,
     index_id: u32,
+    partition: i32,
     root: StorageRoot,
     /// The unit of large values that it is about; `None` for the rows' own.
     large: Option<LargeKind>,
@@ -76,7 +77,7 @@ system_row!(LevelRow {
     "database_id" SMALLINT => |row| Value::SmallInt(i16::try_from(row.database_id).unwrap_or(i16::MAX));
     "object_id" INT => |row| (row.table as i32).into();
     "index_id" INT => |row| (row.index_id as i32).into();
-    "partition_number" INT => |_| 1.into();
+    "partition_number" INT => |row| row.partition.into();
     "index_type_desc" DESCRIPTION => |row| row.kind().into();
     "alloc_unit_type_desc" DESCRIPTION => |row| row.large.map_or("IN_ROW_DATA", LargeKind::name).into();
     "index_depth" TINYINT => |row| Value::TinyInt(row.depth);
@@ -117,6 +118,7 @@ pub(super) struct Chosen {
     database: Option<i64>,
     object: Option<i64>,
     index: Option<i64>,
+    partition: Option<i64>,
     mode: PhysicalMode,
 }
 
@@ -133,13 +135,13 @@ impl Chosen {
             database: number(0).filter(|id| *id != 0),
             object: number(1).filter(|id| *id != 0),
             index: number(2).filter(|id| *id != -1),
+            partition: number(3).filter(|number| *number != 0),
             mode,
         };
         if chosen.database.is_none() && chosen.object.is_some() {
             return Err(incorrect_parameter(1));
         }
-        // There is one partition of everything.
-        Ok(matches!(number(3), None | Some(0 | 1)).then_some(chosen))
+        Ok(Some(chosen))
     }
 }
 
@@ -249,21 +251,24 @@ pub(super) fn tables_of(context: &SystemContext<'_>, database: &Database, chosen
 pub(super) fn roots_of<'t>(
     table: &'t TableDefinition,
     chosen: &'t Chosen,
-) -> impl Iterator<Item = (u32, StorageRoot)> + 't {
-    let heap = table.heap.map(|root| (0, root));
-    let indexes = table.indexes.iter().map(|index| (index.index_id, index.storage));
-    let every = heap.into_iter().chain(indexes);
-    every.filter(|(index_id, _)| chosen.index.is_none_or(|wanted| wanted == i64::from(*index_id)))
+) -> impl Iterator<Item = (u32, i32, StorageRoot)> + 't {
+    let every = table.partition_roots().into_iter();
+    let every = every.map(|(index, number, root)| (index.map_or(0, |index| index.index_id), number as i32, root));
+    every.filter(|(index_id, number, _)| {
+        chosen.index.is_none_or(|wanted| wanted == i64::from(*index_id))
+            && chosen.partition.is_none_or(|wanted| wanted == i64::from(*number))
+    })
 }
 
 /// The levels of a table's heap and indexes, as far as they are chosen.
 fn add_levels(database: &Database, table: &TableDefinition, chosen: &Chosen, rows: &mut Vec<LevelRow>) -> Result<()> {
-    for (index_id, root) in roots_of(table, chosen) {
+    for (index_id, partition, root) in roots_of(table, chosen) {
         let Physical { depth, levels } = physical_of(database, table, index_id, root, chosen.mode)?;
         rows.extend(levels.into_iter().map(|level| LevelRow {
             database_id: database.id,
             table: table.object_id,
             index_id,
+            partition,
             root,
             large: None,
             depth,
@@ -274,6 +279,7 @@ fn add_levels(database: &Database, table: &TableDefinition, chosen: &Chosen, row
             database_id: database.id,
             table: table.object_id,
             index_id,
+            partition,
             root,
             large: Some(unit.kind),
             depth: 1,
@@ -376,7 +382,7 @@ fn units(context: &SystemContext<'_>) -> HashMap<(u16, u32), u32> {
     {
         for object in database.catalog.objects(context.session_id) {
             let Some(table) = table_of(&object) else { continue };
-            let roots = table.indexes.iter().map(|index| index.storage).chain(table.heap);
+            let roots = table.storage_roots();
             units.extend(roots.map(|root| ((database.id, object_root(&root).object.0), root.unit)));
         }
     }

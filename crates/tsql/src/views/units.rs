@@ -87,7 +87,7 @@ impl Units {
         let is_its = |root: &StorageRoot| object_root(root).object == id;
         let table = database.catalog.objects(session).into_iter().find(|object| {
             let Some(table) = table_of(object) else { return false };
-            table.heap.iter().any(is_its) || table.indexes.iter().any(|index| is_its(&index.storage))
+            table.storage_roots().any(|root| is_its(&root))
         });
         if let Some(table) = table {
             let mut units = roots(&table).into_iter();
@@ -145,12 +145,12 @@ pub(crate) fn roots(object: &Arc<CatalogObject>) -> Vec<(StorageRoot, Unit)> {
         index_id,
         table: Some(object.clone()),
     };
-    let heap = table.heap.map(|root| (root, unit(root, name.clone(), 0)));
-    let indexes = table.indexes.iter().map(|index| {
-        let name = format!("{name}.{}", index.name);
-        (index.storage, unit(index.storage, name, index.index_id))
+    let roots = table.partition_roots().into_iter();
+    let roots = roots.map(|(index, _, root)| match index {
+        None => (root, unit(root, name.clone(), 0)),
+        Some(index) => (root, unit(root, format!("{name}.{}", index.name), index.index_id)),
     });
-    heap.into_iter().chain(indexes).collect()
+    roots.collect()
 }
 
 fn kind_of(index_id: u32) -> UnitKind {

@@ -138,20 +138,6 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "encryption_scan_state" INT, "encryption_scan_state_desc" nvarchar(32),
         "encryption_scan_modify_date" DATETIME,
     }
-    "partition_schemes"() {
-        "name" NAME, "data_space_id" INT, "type" CODE, "type_desc" DESCRIPTION, "is_default" BIT, "is_system" BIT,
-        "function_id" INT,
-    }
-    "partition_functions"() {
-        "name" NAME, "function_id" INT, "type" CODE, "type_desc" DESCRIPTION, "fanout" INT,
-        "boundary_value_on_right" BIT, "is_system" BIT, "create_date" DATETIME, "modify_date" DATETIME,
-    }
-    "partition_range_values"() {
-        "function_id" INT, "boundary_id" INT, "parameter_id" INT, "value" VARIANT,
-    }
-    "destination_data_spaces"() {
-        "partition_scheme_id" INT, "destination_id" INT, "data_space_id" INT,
-    }
     "index_resumable_operations"() {
         "object_id" INT, "index_id" INT, "name" NAME, "sql_text" LONG, "last_max_dop_used" SMALLINT,
         "partition_number" INT, "state" TINYINT, "state_desc" DESCRIPTION, "start_time" DATETIME,
@@ -494,10 +480,6 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "object_id" INT, "procedure_number" SMALLINT, "name" NAME, "parameter_id" INT, "system_type_id" TINYINT,
         "user_type_id" INT, "max_length" SMALLINT, "precision" TINYINT, "scale" TINYINT, "is_output" BIT,
         "is_cursor_ref" BIT,
-    }
-    "partition_parameters"() {
-        "function_id" INT, "parameter_id" INT, "system_type_id" TINYINT, "max_length" SMALLINT, "precision" TINYINT,
-        "scale" TINYINT, "collation_name" NAME, "user_type_id" INT,
     }
     "query_store_query_text"() {
         "query_text_id" BIGINT, "query_sql_text" LONG, "statement_sql_handle" HANDLE,

@@ -448,9 +448,10 @@ fn aliases_come_in_three_spellings() {
 
 #[test]
 fn names_keep_their_empty_parts() {
-    let StatementKind::TruncateTable(name) = only("TRUNCATE TABLE srv.[my db]..t") else {
+    let StatementKind::TruncateTable(truncate) = only("TRUNCATE TABLE srv.[my db]..t") else {
         panic!()
     };
+    let name = truncate.name;
     assert_eq!(
         (name.server(), name.database(), name.schema(), name.object()),
         (Some("srv"), Some("my db"), None, "t")

@@ -43,6 +43,8 @@ fn a_table_survives_its_stored_form() {
             column("note", SqlType::NVarChar(Length::Max)),
         ],
         heap: Some(root),
+        other_partitions: Vec::new(),
+        partitioning: None,
         data_space: crate::catalog::PRIMARY_FILEGROUP,
         text_space: None,
         indexes: vec![],

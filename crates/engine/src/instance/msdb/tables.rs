@@ -588,6 +588,8 @@ impl MsdbTable {
             name: self.name.to_string(),
             columns: self.columns.iter().enumerate().map(column).collect(),
             heap: None,
+            other_partitions: Vec::new(),
+            partitioning: None,
             data_space: crate::catalog::PRIMARY_FILEGROUP,
             text_space: None,
             indexes: clustered.into_iter().chain(others).collect(),
@@ -638,6 +640,7 @@ impl MsdbTable {
             filter: None,
             data_space: crate::catalog::PRIMARY_FILEGROUP,
             storage: NO_STORAGE,
+            other_partitions: Vec::new(),
         }
     }
 }

@@ -108,6 +108,8 @@ pub fn table_definition(name: &str) -> TableDefinition {
             column("c", SqlType::Int),
         ],
         heap: None,
+        other_partitions: Vec::new(),
+        partitioning: None,
         data_space: engine::catalog::PRIMARY_FILEGROUP,
         text_space: None,
         indexes: vec![],

@@ -33,6 +33,7 @@ pub fn small_rows(is_clustered: bool, is_indexed: bool) -> TableDefinition {
             unit: 0,
             first_iam: (0, 0),
         },
+        other_partitions: Vec::new(),
     };
     if is_indexed {
         table.indexes.push(index(2, 1, "by_c"));

@@ -237,13 +237,19 @@ fn identity(table: &TableDefinition) -> Table {
     answer
 }
 
-/// The name of a filegroup by its number.
+/// The name of a filegroup or partition scheme by its number.
 fn space_name(context: &SystemContext<'_>, data_space: u32) -> String {
     let filegroups = context.database.entry().every_filegroup();
-    let found = filegroups
-        .into_iter()
-        .find(|filegroup| u32::from(filegroup.id) == data_space);
-    found.map_or_else(String::new, |filegroup| filegroup.name)
+    let mut filegroups = filegroups.into_iter();
+    if let Some(filegroup) = filegroups.find(|filegroup| u32::from(filegroup.id) == data_space) {
+        return filegroup.name;
+    }
+    let objects = context.database.catalog.objects(context.session_id);
+    let scheme = objects.iter().find_map(|object| match &object.definition {
+        ObjectDefinition::PartitionScheme(scheme) if scheme.data_space == data_space => Some(scheme.name.clone()),
+        _ => None,
+    });
+    scheme.unwrap_or_default()
 }
 
 fn located(context: &SystemContext<'_>, table: &TableDefinition) -> Table {

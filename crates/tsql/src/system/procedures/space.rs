@@ -101,17 +101,16 @@ fn of_table(context: &SystemContext<'_>, host: &mut dyn Host, written: &str) -> 
 /// The rows' own pages are data, everything else is index.
 fn space_of(context: &SystemContext<'_>, table: &engine::catalog::TableDefinition, counts_rows: bool) -> Result<Space> {
     let mut space = Space::default();
-    let heap = table.heap.into_iter().map(|root| (None, root));
-    let trees = table.indexes.iter().map(|index| (Some(index), index.storage));
-    for (place, (index, root)) in heap.chain(trees).enumerate() {
-        let storage = storage_of(context, table, index, root, counts_rows && place == 0)?;
+    for (index, _, root) in table.partition_roots() {
+        let is_of_rows = index.is_none_or(|index| index.index_id == 1);
+        let storage = storage_of(context, table, index, root, counts_rows && is_of_rows)?;
         let (large, large_reserved) = storage.all_large_pages();
         space.reserved += storage.usage.reserved_pages + large_reserved;
         space.index += storage.usage.index_pages;
         // What lies outside of the rows is their data.
         space.data += large;
-        if place == 0 {
-            space.rows = storage.rows;
+        if is_of_rows {
+            space.rows += storage.rows;
             space.data += storage.usage.data_pages;
         } else {
             space.index += storage.usage.data_pages;
