@@ -18,8 +18,9 @@ use crate::error::{Error, Result};
 use crate::types::{Collation, KeyDirection, RowLayout, SqlType, Value, encode_stored_key_part};
 use serde::{Deserialize, Serialize};
 
-/// The most partitions of a function (SQL Server docs, CREATE PARTITION FUNCTION).
-pub const PARTITIONS_MAX: usize = 15_000;
+/// The most partitions of a function. SQL Server has 15,000 since 2012 and had 1,000 (SQL Server docs, "Partitioned tables and indexes"): a
+/// statement opens all partitions of its tables, which that many would make slow.
+pub const PARTITIONS_MAX: usize = 1_000;
 /// `function_id` of the first partition function of a database.
 pub const PARTITION_FUNCTION_ID_FIRST: u32 = 65_536;
 /// `data_space_id` of the first partition scheme of a database: above all filegroups.
@@ -128,6 +129,37 @@ impl PartitionFunction {
         })
     }
 
+    /// Values as its boundaries: ascending. The places of the first two that are equal, counted from 0, when there are such.
+    ///
+    /// # Errors
+    /// Those places.
+    pub fn sorted(&self, values: Vec<Value>) -> std::result::Result<Vec<Value>, (usize, usize)> {
+        let keyed = values.into_iter().enumerate().map(|(place, value)| {
+            let key = key_of(&value, self.collation, KeyDirection::Ascending);
+            (key, place, value)
+        });
+        let mut keyed: Vec<(Vec<u8>, usize, Value)> = keyed.collect();
+        keyed.sort_by(|one, other| (&one.0, one.1).cmp(&(&other.0, other.1)));
+        let equal = keyed.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        match equal
+            .map(|pair| (pair[0].1, pair[1].1))
+            .min_by_key(|(_, second)| *second)
+        {
+            Some(equal) => Err(equal),
+            None => Ok(keyed.into_iter().map(|(.., value)| value).collect()),
+        }
+    }
+
+    /// The partition of a value of its type, counted from 0.
+    pub fn partition_of(&self, value: &Value) -> usize {
+        let key = |value: &Value| key_of(value, self.collation, KeyDirection::Ascending);
+        let own = key(value);
+        self.boundaries.partition_point(|boundary| match self.is_right {
+            true => key(boundary) <= own,
+            false => key(boundary) < own,
+        })
+    }
+
     /// Its boundaries as keys.
     pub fn ranges(&self) -> PartitionRanges {
         let key = |value: &Value| key_of(value, self.collation, KeyDirection::Ascending);
@@ -150,6 +182,20 @@ impl TableDefinition {
             numbered.map(move |(number, root)| (Some(index), number, root))
         });
         heaps.chain(trees).collect()
+    }
+
+    /// Whether its heap and each of its trees have storage for every partition, and no more.
+    pub fn has_all_partitions(&self) -> bool {
+        let others = self.partition_count() - 1;
+        let heaps = match self.heap {
+            Some(_) => others,
+            None => 0,
+        };
+        let filegroups = self.partitioning.as_ref().map_or(1, |one| one.filegroups.len());
+        let mut trees = self.indexes.iter();
+        self.other_partitions.len() == heaps
+            && filegroups == others + 1
+            && trees.all(|index| index.other_partitions.len() == others)
     }
 
     /// One of its partitions, counted from 0, as a table that is not partitioned. `None` when the definition has no storage of it.
@@ -339,8 +385,9 @@ mod tests {
                 Value::Int(30),
                 Value::Int(31),
             ];
-            let found = values.map(|value| ranges.partition_of(&value));
+            let found = values.clone().map(|value| ranges.partition_of(&value));
             assert_eq!(found, expected, "{is_right}");
+            assert_eq!(values.map(|value| function(is_right).partition_of(&value)), expected);
             assert_eq!(ranges.position(&Value::Int(20)), Some(1));
             assert_eq!(ranges.position(&Value::Int(21)), None);
         }

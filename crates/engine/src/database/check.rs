@@ -2,7 +2,7 @@
 
 use super::{Database, object_root};
 use crate::cancel;
-use crate::catalog::{IndexDefinition, TableDefinition};
+use crate::catalog::{IndexDefinition, ObjectDefinition, TableDefinition};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
 use crate::page::{ObjectId, PageId};
@@ -14,7 +14,7 @@ use crate::store::{
 use crate::types::KeyDirection;
 use crate::types::off_row::is_unlimited;
 use crate::types::{RowLayout, Value};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Bound;
 use std::sync::Arc;
 use vlf::Lsn;
@@ -76,6 +76,20 @@ fn places_of(layout: RowLayout) -> impl Fn(&[u8]) -> Result<PlacesOfRow> {
             false => LargeKind::RowOverflow,
         };
         Ok(places.map(|(column, place)| (kind(column), place)).collect())
+    }
+}
+
+/// A definition that contradicts itself, or another.
+fn definition_finding(table: &TableDefinition, test: &str) -> Finding {
+    let id = table.object_id;
+    Finding {
+        number: 8939,
+        object: ObjectId(id),
+        page: PageId::NONE,
+        text: format!(
+            "Table error: Object ID {id}, page {}. Test ({test}) failed.",
+            PageId::NONE
+        ),
     }
 }
 
@@ -142,10 +156,14 @@ impl Database {
                 continue;
             };
             let before = report.objects.len();
+            if !table.has_all_partitions() {
+                let test = "its storage is that of its partitions";
+                report.consistency.push(definition_finding(table, test));
+            }
             for number in 0..table.partition_count() {
                 match table.partition(number) {
                     Some(partition) => self.check_table(&mut report, &partition, work.work())?,
-                    None => return Err(Error::assertion("a partition without storage")),
+                    None => break,
                 }
             }
             if table.partitioning.is_some() {
@@ -163,7 +181,7 @@ impl Database {
     /// Whether what definitions say of filegroups is so: there are these filegroups, and the storage is there.
     fn check_placement(&self) -> Vec<Finding> {
         let files = &self.storage.files;
-        let mut findings = Vec::new();
+        let mut findings = self.check_owners();
         let mut note = |object: u32, page: PageId, test: String| {
             findings.push(Finding {
                 number: 8939,
@@ -207,6 +225,24 @@ impl Database {
             if let Some(space) = spaces.find(|space| !u16::try_from(*space).is_ok_and(|id| files.has_filegroup(id))) {
                 let test = format!("the database has the filegroup {space} of table {}", table.name);
                 note(table.object_id, PageId::NONE, test);
+            }
+        }
+        findings
+    }
+
+    /// Whether every heap and tree is of one table, index and partition alone.
+    fn check_owners(&self) -> Vec<Finding> {
+        let mut units = HashSet::new();
+        let mut findings = Vec::new();
+        for object in self.catalog.objects(0) {
+            let Some(table) = object.definition.table() else {
+                continue;
+            };
+            if table
+                .storage_roots()
+                .any(|root| root.unit != 0 && !units.insert(root.unit))
+            {
+                findings.push(definition_finding(table, "its storage is its own"));
             }
         }
         findings
@@ -261,6 +297,27 @@ impl Database {
         let Some(partitioning) = &table.partitioning else {
             return Ok(());
         };
+        let objects = self.catalog.objects(0);
+        let schemes = objects.iter().filter_map(|object| match &object.definition {
+            ObjectDefinition::PartitionScheme(scheme) => Some(scheme),
+            _ => None,
+        });
+        let scheme = schemes
+            .into_iter()
+            .find(|scheme| scheme.data_space == partitioning.scheme);
+        let function = objects.iter().find_map(|object| match &object.definition {
+            ObjectDefinition::PartitionFunction(function) => {
+                (Some(function.function_id) == scheme.map(|scheme| scheme.function)).then_some(function)
+            }
+            _ => None,
+        });
+        let as_said = function
+            .zip(scheme)
+            .map(|(function, scheme)| function.partitioning(scheme, partitioning.column));
+        if as_said.transpose()?.as_ref() != Some(partitioning) {
+            let test = "it is partitioned as its scheme and function say";
+            report.consistency.push(definition_finding(table, test));
+        }
         let layout = table.layout();
         let column = partitioning.column;
         let sql_type = layout.column_type(column);
@@ -271,16 +328,19 @@ impl Database {
             let Some(partition) = table.partition(number) else {
                 continue;
             };
-            let mut stray = None;
+            let mut strays = BTreeSet::new();
             let looked = self.each_row(&partition, self.internal_locks(), &mut |row| {
-                let found = ranges.partition_of(&layout.column(row, column)?);
+                let value = layout.column_read_by(row, column, |place| self.value_at(&partition, place))?;
+                let found = ranges.partition_of(&value);
                 if found != number {
-                    stray = Some(found);
+                    strays.insert(found);
                 }
                 Ok(())
             });
             cancel::look()?;
-            if let (Some(found), Ok(())) = (stray, looked) {
+            // What cannot be read is the finding of the check of the rows; what was seen until then counts.
+            looked.or_else(|_| Ok::<(), Error>(()))?;
+            for found in strays {
                 let (id, now, right) = (table.object_id, number + 1, found + 1);
                 let text = format!(
                     "Table error: Object ID {id}. A row should be on partition number {right} but was found in partition number {now}. Possible extra or invalid keys for:"

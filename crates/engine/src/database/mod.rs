@@ -251,7 +251,8 @@ impl Database {
         let has_filtered_indexes = table.every_index().any(|index| index.filter.is_some());
         let has_disabled_indexes = !table.disabled_indexes.is_empty() || table.disabled_clustered().is_some();
         let has_temporal_tables = table.is_temporal();
-        let has_data_spaces = table.leaves_primary() || table.partitioning.is_some();
+        let has_data_spaces = table.leaves_primary();
+        let has_partitions = table.partitioning.is_some();
         let is_known = {
             let boot = self.boot.lock();
             has_collations <= boot.has_collations
@@ -264,6 +265,7 @@ impl Database {
                 && has_disabled_indexes <= boot.has_disabled_indexes
                 && has_temporal_tables <= boot.has_temporal_tables
                 && has_data_spaces <= boot.has_data_spaces
+                && has_partitions <= boot.has_partitions
         };
         if is_known {
             return Ok(());
@@ -276,6 +278,7 @@ impl Database {
             boot.has_json |= has_json;
             boot.has_computed_columns |= has_computed_columns;
             boot.has_data_spaces |= has_data_spaces;
+            boot.has_partitions |= has_partitions;
             boot.has_filtered_indexes |= has_filtered_indexes;
             boot.has_disabled_indexes |= has_disabled_indexes;
             boot.has_temporal_tables |= has_temporal_tables;
@@ -354,6 +357,17 @@ impl Database {
             return Ok(());
         }
         self.change_boot(|boot| boot.has_data_spaces = true)
+    }
+
+    /// Says in the boot record that the catalog has partition functions, before it does.
+    ///
+    /// # Errors
+    /// 823 when the boot record cannot be written.
+    pub(crate) fn note_partitions(&self) -> Result<()> {
+        if self.boot.lock().has_partitions {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_partitions = true)
     }
 
     /// Says in the boot record that the catalog has sequences, before it does.

@@ -360,6 +360,7 @@ pub(super) fn take_over(boot: &mut BootRecord, newest: &BootRecord) {
     boot.has_indexed_views |= newest.has_indexed_views;
     boot.has_json |= newest.has_json;
     boot.has_data_spaces |= newest.has_data_spaces;
+    boot.has_partitions |= newest.has_partitions;
     boot.is_clone = newest.is_clone;
     boot.is_verified_clone = newest.is_verified_clone;
     boot.has_carried_columns |= newest.has_carried_columns;

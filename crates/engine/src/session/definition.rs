@@ -85,7 +85,7 @@ impl Session {
             database.note_synonyms()?;
         }
         if let ObjectDefinition::PartitionFunction(_) | ObjectDefinition::PartitionScheme(_) = &definition {
-            database.note_data_spaces()?;
+            database.note_partitions()?;
         }
         if let ObjectDefinition::XmlSchemaCollection(_) = &definition {
             database.note_xml_schemas()?;

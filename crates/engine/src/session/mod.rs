@@ -35,6 +35,7 @@ pub use filegroups::rowset_id;
 pub use fill::TableFill;
 pub use index_scan::{EntryColumns, IndexEntry, IndexScan, RowReader};
 pub use key_length::{key_bytes_max, key_bytes_range};
+pub use partition_changes::matching_indexes;
 pub use partitioned::PartitionScan;
 pub use parts::{PutAside, TableParts};
 pub use shrink::{Moving, Stayed};

@@ -87,6 +87,16 @@ impl TableDefinition {
     }
 }
 
+/// Whether a table is partitioned as its function and scheme say: a change of them would give the rows of another to the wrong partition.
+fn check_former(table: &TableDefinition, former: &Partitioning) -> Result<()> {
+    match table.partitioning.as_ref() == Some(former) && table.has_all_partitions() {
+        true => Ok(()),
+        false => Err(Error::assertion(
+            "a table is partitioned otherwise than its function says",
+        )),
+    }
+}
+
 fn table_of(object: &CatalogObject) -> Result<&TableDefinition> {
     let table = object.definition.table();
     table.ok_or_else(|| Error::assertion("only tables have partitions"))
@@ -162,7 +172,11 @@ impl Session {
         self.lock_definition(database, target)?;
         let (mut from, mut to) = (table_of(source)?.clone(), table_of(target)?.clone());
         // The indexes of one table stand in another order than those of the other.
-        let places = matching_indexes(&from, &to)?;
+        let places = matching_indexes(&from, &to);
+        let places = places.map_err(|_| Error::assertion("an index without its like"))?;
+        if places.len() != from.indexes.len() {
+            return Err(Error::assertion("an index without its like"));
+        }
         let given = from.storage_of(source_number)?;
         let lost = || Error::assertion("an index without its like");
         let trees = places
@@ -192,20 +206,21 @@ impl Session {
             .map(drop)
     }
 
-    /// Gives a table the partitions that its function has after SPLIT: the partition at `number` is new, and rows of `former`, as its number is
-    /// now, that belong to it move there.
+    /// Gives a table, which is partitioned as `before` says, the partitions that its function has after SPLIT: the partition at `number` is new,
+    /// and rows of `former`, as its number is now, that belong to it move there.
     ///
     /// # Errors
-    /// Those of [`Session::lock_definition`], of space and of moving rows.
+    /// 3624 for a table that is partitioned otherwise; those of [`Session::lock_definition`], of space and of moving rows.
     pub fn split_partition(
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
-        partitioning: Partitioning,
+        (before, partitioning): (&Partitioning, Partitioning),
         (number, former): (usize, usize),
     ) -> Result<()> {
         self.lock_definition(database, object)?;
         let mut table = table_of(object)?.clone();
+        check_former(&table, before)?;
         let filegroup = partitioning.filegroups.get(number).copied();
         let filegroup = filegroup.ok_or_else(|| Error::assertion("a partition without a filegroup"))?;
         let new = self.new_partition(database, &table, filegroup)?;
@@ -222,10 +237,10 @@ impl Session {
         let changed = self.replace_object(database, object, ObjectDefinition::Table(table))?;
         let opened = Table::open(database, &changed)?;
         let source = opened.partition(former)?;
-        self.move_rows(&opened, source, |values| opened.number_of(values) == number, true)
+        self.move_rows(&opened, source, |values| Ok(opened.number_of(values)? == number), true)
     }
 
-    /// Gives a table the partitions that its function has after MERGE: the partition at `number` goes, and its rows move to where they belong
+    /// Gives a table, which is partitioned as `former` says, the partitions that its function has after MERGE: the partition at `number` goes, and its rows move to where they belong
     /// then.
     ///
     /// # Errors
@@ -234,10 +249,11 @@ impl Session {
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
-        partitioning: Partitioning,
+        (former, partitioning): (&Partitioning, Partitioning),
         number: usize,
     ) -> Result<()> {
         self.lock_definition(database, object)?;
+        check_former(table_of(object)?, former)?;
         let before = Table::open(database, object)?;
         let mut table = table_of(object)?.clone();
         table.change_roots(|_, all| {
@@ -248,7 +264,7 @@ impl Session {
         table.partitioning = Some(partitioning);
         let changed = self.replace_object(database, object, ObjectDefinition::Table(table))?;
         let opened = Table::open(database, &changed)?;
-        self.move_rows(&opened, before.partition(number)?, |_| true, false)
+        self.move_rows(&opened, before.partition(number)?, |_| Ok(true), false)
     }
 
     /// Inserts rows of a partition into the table that it is of, or was; where it stays, they are deleted there first.
@@ -256,7 +272,7 @@ impl Session {
         &mut self,
         table: &Table,
         source: &Table,
-        is_moved: impl Fn(&[Value]) -> bool,
+        is_moved: impl Fn(&[Value]) -> Result<bool>,
         stays: bool,
     ) -> Result<()> {
         let locks = self.locks().clone();
@@ -267,7 +283,7 @@ impl Session {
             for row in 0..scan.len() {
                 let stored = scan.row(row).unwrap_or_default();
                 source.layout().decode_into(stored, &mut values)?;
-                if !is_moved(&values) {
+                if !is_moved(&values)? {
                     continue;
                 }
                 if stays {
@@ -290,14 +306,19 @@ impl Taken {
     }
 }
 
-/// For each index of one table the place of its like in another: clustered or not, with the same keys and what else its entries have.
+/// For each index of `to` the place of its like in `from`: clustered or not, with the same keys and what else its entries have. Each is the
+/// like of one alone, so that no two indexes get one tree.
 ///
 /// # Errors
-/// 3624 when one has none.
-fn matching_indexes(from: &TableDefinition, to: &TableDefinition) -> Result<Vec<usize>> {
-    let places = to.indexes.iter().map(|index| {
-        let place = from.indexes.iter().position(|other| index.is_like(other));
-        place.ok_or_else(|| Error::assertion("an index without its like"))
+/// The place in `to` of the first index that is left without one.
+pub fn matching_indexes(from: &TableDefinition, to: &TableDefinition) -> std::result::Result<Vec<usize>, usize> {
+    let mut is_taken = vec![false; from.indexes.len()];
+    let places = to.indexes.iter().enumerate().map(|(own, index)| {
+        let mut others = from.indexes.iter().zip(&is_taken);
+        let place = others.position(|(other, is_taken)| !is_taken && index.is_like(other));
+        let place = place.ok_or(own)?;
+        is_taken[place] = true;
+        Ok(place)
     });
     places.collect()
 }

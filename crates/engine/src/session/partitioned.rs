@@ -89,9 +89,14 @@ impl Partitions {
     }
 
     /// The partition of a row.
-    pub(super) fn number_of(&self, values: &[Value]) -> usize {
-        self.ranges
-            .partition_of(values.get(self.column).unwrap_or(&Value::Null))
+    ///
+    /// # Errors
+    /// Those of reading a value that lies outside of its row.
+    pub(super) fn number_of(&self, values: &[Value]) -> Result<usize> {
+        Ok(match values.get(self.column).unwrap_or(&Value::Null) {
+            held @ Value::Held(_) => self.ranges.partition_of(&held.clone().whole()?),
+            value => self.ranges.partition_of(value),
+        })
     }
 
     /// The partition of a locator, and the locator in it; `None` when it is of no partition's.
@@ -121,7 +126,7 @@ impl Partitions {
         values: &[Value],
         placement: Placement,
     ) -> Result<Option<&'t IndexDefinition>> {
-        self.table(self.number_of(values))?
+        self.table(self.number_of(values)?)?
             .insert_or_meet(session, values, placement)
     }
 
@@ -135,7 +140,7 @@ impl Partitions {
         let Some((own, locator)) = self.split(table, locator)? else {
             return Ok(false);
         };
-        match self.number_of(old) == self.number_of(new) {
+        match self.number_of(old)? == self.number_of(new)? {
             true => own.leave_keys(session, &locator, old, new),
             false => own.delete(session, &locator, old),
         }
@@ -148,8 +153,8 @@ impl Partitions {
         locator: &RowLocator,
         (old, new): (&[Value], &[Value]),
     ) -> Result<()> {
-        let number = self.number_of(new);
-        if self.number_of(old) != number {
+        let number = self.number_of(new)?;
+        if self.number_of(old)? != number {
             return self.table(number)?.insert(session, new, Placement::Anywhere);
         }
         match self.split(table, locator)? {
@@ -204,7 +209,7 @@ impl Partitions {
 
     /// The locator that a row with these values has, by its partition's.
     pub(super) fn locator_by_values(&self, values: &[Value]) -> Result<Option<RowLocator>> {
-        let number = self.number_of(values);
+        let number = self.number_of(values)?;
         let found = self.table(number)?.locator_by_values(values)?;
         Ok(found.map(|locator| numbered(number, locator)))
     }
@@ -310,7 +315,7 @@ pub(super) fn numbered(number: usize, locator: RowLocator) -> RowLocator {
         RowLocator::Rid(_) => locator,
         RowLocator::Key(key) => {
             let mut bytes = Vec::with_capacity(NUMBER_BYTES + key.len());
-            // There are at most 15,000 partitions.
+            // There are at most `PARTITIONS_MAX` partitions.
             bytes.extend_from_slice(&(number as u16).to_be_bytes());
             bytes.extend_from_slice(&key);
             RowLocator::Key(bytes.into())
@@ -331,6 +336,11 @@ pub(super) struct PartitionStorage {
 /// # Errors
 /// 3624 when the definition contradicts itself.
 pub(super) fn storages_of(definition: &TableDefinition) -> Result<Vec<PartitionStorage>> {
+    if !definition.has_all_partitions() {
+        return Err(Error::assertion(
+            "a table has other partitions than its definition says",
+        ));
+    }
     let count = definition.partition_count();
     let lost = || Error::assertion("a partition without storage");
     let storage = |number: usize| {

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
 use crate::statistics::{Collector, Content, Plan, rows_to_sample};
 use crate::store::ReadMode;
+use crate::types::Value;
 use std::sync::Arc;
 
 /// How many rows of a new index are counted at most.
@@ -58,6 +59,27 @@ impl Table {
         }
         counts.set(unit, rows);
         Ok(rows)
+    }
+
+    /// Whether it has a row that `is_it` holds for, those not committed too. The storage itself is read: a count may have been set by UPDATE
+    /// STATISTICS.
+    ///
+    /// # Errors
+    /// 3617; 823 and 824 when a page cannot be read.
+    pub fn has_row(&self, locks: &LockOwner, is_it: impl Fn(&[Value]) -> Result<bool>) -> Result<bool> {
+        let mut scan = self.scan(locks, ReadMode::Uncommitted)?;
+        let mut values = Vec::new();
+        while scan.next_batch()? {
+            cancel::spend(cancel::STEPS_PER_PAGE)?;
+            for row in 0..scan.len() {
+                self.layout()
+                    .decode_into(scan.row(row).unwrap_or_default(), &mut values)?;
+                if is_it(&values)? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Sets how many rows and pages the table is believed to have, as UPDATE STATISTICS ... WITH ROWCOUNT, PAGECOUNT does: the rows go on

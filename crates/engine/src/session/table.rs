@@ -210,10 +210,12 @@ impl Table {
     }
 
     /// The number of the partition of a row, counted from 0.
-    pub fn number_of(&self, values: &[Value]) -> usize {
-        self.partitions
-            .as_ref()
-            .map_or(0, |partitions| partitions.number_of(values))
+    ///
+    /// # Errors
+    /// Those of reading a value that lies outside of its row.
+    pub fn number_of(&self, values: &[Value]) -> Result<usize> {
+        let partitions = self.partitions.as_ref();
+        partitions.map_or(Ok(0), |partitions| partitions.number_of(values))
     }
 
     /// The table, or its partition, that has its rows at a root.

@@ -32,7 +32,7 @@ pub use flow::*;
 pub use full_text::FullText;
 pub use manipulation::*;
 pub use module::*;
-pub use partition::{PartitionStatement, SwitchPartition, TruncateTable};
+pub use partition::{PARTITION_SCOPE, PartitionStatement, SwitchPartition, TruncateTable};
 pub use query::*;
 pub use sequence::*;
 pub use statistics::*;
@@ -102,6 +102,12 @@ impl Name {
     /// The schema, if one is written.
     pub fn schema(&self) -> Option<&str> {
         self.part_from_right(1).map(|part| part.text.as_str())
+    }
+
+    /// Whether it is that of a partition function that is called, `$PARTITION` being written without quotes.
+    pub fn is_of_partitions(&self) -> bool {
+        let scope = self.part_from_right(1);
+        scope.is_some_and(|part| !part.quoted && part.text == PARTITION_SCOPE)
     }
 
     /// The database, if one is written.

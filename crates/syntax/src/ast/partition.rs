@@ -2,6 +2,9 @@
 
 use super::{DataType, Expression, Identifier, Name};
 
+/// What stands before the name of a partition function that is called: `$PARTITION.f(x)`.
+pub const PARTITION_SCOPE: &str = "$PARTITION";
+
 /// A statement about a partition function or scheme.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartitionStatement {

@@ -371,6 +371,8 @@ impl<'a> Parser<'a> {
             if at_place(self) {
                 parts.push(self.take_identifier()?);
                 break;
+            } else if is_column && self.at_partition_scope() {
+                parts.push(self.partition_scope()?);
             } else if self.at(b'.') {
                 parts.push(Identifier::new(""));
             } else {

@@ -1,14 +1,29 @@
 //! CREATE, ALTER and DROP PARTITION FUNCTION and SCHEME; SWITCH, and TRUNCATE TABLE of partitions.
 
 use super::{Parsed, Parser};
-use crate::ast::{AlterTableAction, Expression, PartitionStatement, StatementKind, SwitchPartition, TruncateTable};
+use crate::ast::{
+    AlterTableAction, Expression, Identifier, PARTITION_SCOPE, PartitionStatement, StatementKind, SwitchPartition,
+    TruncateTable,
+};
 use crate::error::ParseError;
+use crate::lexer::TokenKind;
 
 fn statement(partition: PartitionStatement) -> Parsed<StatementKind> {
     Ok(StatementKind::Partition(Box::new(partition)))
 }
 
 impl Parser<'_> {
+    /// Whether the token is `$PARTITION`, behind which the name of a partition function follows.
+    pub(super) fn at_partition_scope(&self) -> bool {
+        self.token.kind == TokenKind::PseudoColumn && self.slice(self.token).eq_ignore_ascii_case(PARTITION_SCOPE)
+    }
+
+    /// `$PARTITION` as a part of a name, which it is only where it is not quoted.
+    pub(super) fn partition_scope(&mut self) -> Parsed<Identifier> {
+        self.advance()?;
+        Ok(Identifier::new(PARTITION_SCOPE))
+    }
+
     /// True for FUNCTION, false for SCHEME, PARTITION being read.
     fn partition_kind(&mut self) -> Parsed<bool> {
         let is_function = self.eat_word("FUNCTION")?;

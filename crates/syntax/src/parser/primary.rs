@@ -56,6 +56,15 @@ impl Parser<'_> {
                 let token = self.advance()?;
                 ExpressionKind::GlobalVariable(self.slice(token).to_owned())
             }
+            TokenKind::PseudoColumn if self.at_partition_scope() => {
+                let mut parts = vec![self.partition_scope()?];
+                self.expect(b'.')?;
+                parts.push(self.identifier()?);
+                match self.at(b'(') {
+                    true => self.call(Name { parts })?,
+                    false => return Err(self.unexpected()),
+                }
+            }
             TokenKind::PseudoColumn => {
                 let token = self.advance()?;
                 ExpressionKind::PseudoColumn(self.slice(token).to_owned())

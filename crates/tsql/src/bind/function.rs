@@ -1,5 +1,6 @@
 //! Function calls: functions with special syntax or typing here, all others by their signature.
 
+use engine::catalog::{CatalogObject, ObjectDefinition};
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
@@ -11,6 +12,7 @@ use crate::functions::{self, Signature};
 use crate::messages;
 use crate::plan::{AggregateFunction, Expr, ExprKind, Implementation};
 use crate::scalar::moment::{DATE_PART_FUNCTIONS, DatePart};
+use crate::state::Reading;
 
 /// What columns of type xml can be asked (sql-docs, "xml data type methods"); the names are case-sensitive.
 const XML_METHODS: [&str; 5] = ["exist", "modify", "nodes", "query", "value"];
@@ -38,6 +40,9 @@ impl<'a> Binder<'a> {
         }
         let name = call.name.object().to_ascii_lowercase();
         let schema = call.name.schema();
+        if call.name.is_of_partitions() {
+            return self.partition_number(call);
+        }
         if schema.is_some_and(|schema| !schema.eq_ignore_ascii_case("sys")) {
             return self.function_of_schema(call);
         }
@@ -89,6 +94,40 @@ impl<'a> Binder<'a> {
                 self.resolved(signature, arguments)
             }
         }
+    }
+
+    /// `[database.]$PARTITION.function(value)`.
+    ///
+    /// # Errors
+    /// 208 for a partition function that is not there; 174 for another number of values than one; those of converting it.
+    fn partition_number(&mut self, call: &'a FunctionCall) -> Result<Expr> {
+        let name = call.name.object();
+        if call.over.is_some() || call.distinct || call.star || !call.within_group.is_empty() {
+            return Err(messages::incorrect_syntax_near(name));
+        }
+        let database = self.session.database_of(&call.name)?;
+        let is_it = |object: &CatalogObject| matches!(&object.definition, ObjectDefinition::PartitionFunction(function) if function.name.to_lowercase() == name.to_lowercase());
+        let found = database
+            .catalog
+            .objects(self.session.id)
+            .into_iter()
+            .find(|object| is_it(object));
+        let object = found.ok_or_else(|| messages::no_partition_function(name))?;
+        self.session.hold(&database, &object, Reading::default())?;
+        let ObjectDefinition::PartitionFunction(function) = &object.definition else {
+            return Err(Error::assertion("a partition function that was found"));
+        };
+        let [value] = call.arguments.as_slice() else {
+            return Err(messages::function_requires(name, 1));
+        };
+        let value = super::implicit(self.scalar(value)?, function.sql_type)?;
+        let number = |id: u32| Expr::constant(Value::BigInt(i64::from(id)), SqlType::BigInt);
+        let kind = ExprKind::Function {
+            name: crate::ast::PARTITION_SCOPE,
+            implementation: functions::partition_number,
+            arguments: vec![number(u32::from(database.id)), number(function.object_id), value],
+        };
+        Ok(Expr::new(kind, SqlType::Int))
     }
 
     /// A function of a user's schema. Otherwise the name may be a column's with a method behind it.

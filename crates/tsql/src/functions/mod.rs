@@ -21,6 +21,7 @@ mod message_format;
 mod metadata;
 mod open_xml;
 mod page;
+mod partition;
 mod property;
 mod sequence;
 mod session;
@@ -38,6 +39,7 @@ pub(crate) use message_format::format_message;
 pub use open_xml::{XmlColumn, open_xml};
 pub(crate) use open_xml::{check_document, declared_prefixes};
 pub use page::page;
+pub(crate) use partition::partition_number;
 pub(crate) use sequence::next_value;
 pub use variable::global_variable;
 

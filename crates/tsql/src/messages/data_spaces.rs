@@ -76,7 +76,9 @@ engine::messages! { pub(crate) fn;
     switch_foreign_key(target: &str, key: &str, source: &str) = 4968, 16, 1, "ALTER TABLE SWITCH statement failed. Target table '{target}' has foreign key for constraint '{key}' but source table '{source}' does not have corresponding key.";
     /// 4971: a CHECK of the target that the source does not have.
     switch_check(target: &str, check: &str, source: &str) = 4971, 16, 1, "ALTER TABLE SWITCH statement failed. Target table '{target}' has a column level check constraint '{check}' but the source table '{source}' does not have a corresponding constraint.";
-    /// 4973: rows of the source's partition might not belong to the target's.
+    /// 4972: rows of the source that do not belong to the partition.
+    switch_rows_outside(source: &str, target: &str) = 4972, 16, 1, "ALTER TABLE SWITCH statement failed. Check constraints or partition function of source table '{source}' allows values that are not allowed by check constraints or partition function on target table '{target}'.";
+    /// 4973: rows of the partition of one table might not belong to that of the other.
     switch_range(from: usize, source: &str, to: usize, target: &str) = 4973, 16, 1, "ALTER TABLE SWITCH statement failed. Range defined by partition {from} in table '{source}' is not a subset of range defined by partition {to} in table '{target}'.";
     /// 4982: rows of the source might not belong to the target's partition.
     switch_check_range(source: &str, partition: usize, target: &str) = 4982, 16, 1, "ALTER TABLE SWITCH statement failed. Check constraints of source table '{source}' allow values that are not allowed by range defined by partition {partition} on target table '{target}'.";
@@ -103,7 +105,7 @@ engine::messages! { pub(crate) fn;
     /// 7717: a scheme that tables are in.
     partition_scheme_in_use(name: &str) = 7717, 16, 1, "The partition scheme \"{name}\" is currently being used to partition one or more tables.";
     /// 7719: too many partitions.
-    too_many_partitions() = 7719, 16, 1, "CREATE/ALTER partition function failed as only a maximum of 15000 partitions can be created.";
+    too_many_partitions() = 7719, 16, 1, "CREATE/ALTER partition function failed as only a maximum of 1000 partitions can be created.";
     /// 7720: a boundary that is too long for its type.
     boundary_truncated(ordinal: usize) = 7720, 16, 1, "Data truncated when converting range values to the partition function parameter type. The range value at ordinal {ordinal} requires data truncation.";
     /// 7721: SPLIT at a boundary.

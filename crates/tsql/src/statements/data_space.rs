@@ -17,6 +17,7 @@ use engine::catalog::{
 };
 use engine::database::Database;
 use engine::error::{Error, Result};
+use engine::lock::{Mode, Resource};
 use engine::types::off_row::is_unlimited;
 
 use super::executor::Executor;
@@ -49,6 +50,12 @@ pub(super) fn filegroup_of(entry: &DatabaseEntry, name: &Identifier) -> Result<u
         true => Err(Error::filegroup_is_read_only(&found.name)),
         false => Ok(u32::from(found.id)),
     }
+}
+
+/// What statements hold until the end of their transaction: S by those that make a table or index of a partition scheme, X by those that change
+/// partition functions and schemes.
+pub(super) fn partitions_resource(database: &Database) -> Resource {
+    Resource::name(database.id, "partition functions and schemes of the database")
 }
 
 /// A partition scheme that a session sees, by its name.
@@ -153,7 +160,8 @@ fn check_unique_keys(table: &TableDefinition) -> Result<()> {
 }
 
 impl Executor<'_> {
-    /// How `ON scheme (column)` partitions a table.
+    /// How `ON scheme (column)` partitions a table. What it says of the function and the scheme stays so until the transaction ends: a change of
+    /// them would not find this table in the catalog while it is not committed.
     ///
     /// # Errors
     /// 1921 for a scheme that is not there, 1911 for a column; 7726, 7727 and 7724 for one that its function is not for.
@@ -163,6 +171,7 @@ impl Executor<'_> {
         table: &TableDefinition,
         (name, column): (&Identifier, &Identifier),
     ) -> Result<Partitioning> {
+        self.session.locks.lock(partitions_resource(database), Mode::S)?;
         let scheme = scheme_named(database, self.session.id, name);
         let scheme = scheme.ok_or_else(|| messages::invalid_data_space("partition scheme", &name.text, 1))?;
         let function = function_where(database, self.session.id, |one| one.function_id == scheme.function);
@@ -278,6 +287,9 @@ impl Executor<'_> {
             Some(DataSpace { name, column: None }) => index.data_space = filegroup_of(&database.entry(), name)?,
         }
         let mut with = table.clone();
+        // With DROP_EXISTING one of the name is there, which goes.
+        with.indexes
+            .retain(|other| other.name.to_lowercase() != index.name.to_lowercase());
         with.indexes.push(index.clone());
         check_unique_keys(&with).map(|()| table)
     }

@@ -16,11 +16,11 @@ use engine::catalog::{
 };
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::lock::{Mode, Resource};
+use engine::lock::Mode;
 use engine::types::off_row::is_unlimited;
 use engine::types::{Collation, SqlType, Value};
 
-use super::data_space::{filegroup_of, function_where, scheme_named};
+use super::data_space::{filegroup_of, function_where, partitions_resource, scheme_named};
 use super::executor::Executor;
 use crate::ast::{DataType, Expression, Identifier, PartitionStatement};
 use crate::messages;
@@ -30,12 +30,13 @@ use crate::scalar::convert::store;
 /// Number of the error for text that would be cut.
 const TRUNCATED: i32 = 2628;
 
+type FunctionAndScheme<'f> = (&'f PartitionFunction, &'f PartitionScheme);
+
 impl Executor<'_> {
     /// CREATE, ALTER and DROP PARTITION FUNCTION and SCHEME. One at a time is changed in a database.
     pub(super) fn change_partitions(&mut self, statement: &PartitionStatement, line: u32) -> Result<()> {
         let database = self.session.database();
-        let resource = Resource::name(database.id, "partition functions and schemes of the database");
-        self.session.locks.lock(resource, Mode::X)?;
+        self.session.locks.lock(partitions_resource(&database), Mode::X)?;
         match statement {
             PartitionStatement::CreateFunction {
                 name,
@@ -125,14 +126,9 @@ impl Executor<'_> {
             created: (now.days, now.ticks),
             modified: (now.days, now.ticks),
         };
-        for (place, value) in boundaries.iter().enumerate() {
-            if let Some(known) = function.ranges().position(value) {
-                let first = boundaries.iter().position(|other| *other == function.boundaries[known]);
-                return Err(messages::duplicate_boundaries(first.unwrap_or(known) + 1, place + 1));
-            }
-            let at = function.ranges().partition_of(value);
-            function.boundaries.insert(at, value.clone());
-        }
+        let sorted = function.sorted(boundaries.clone());
+        function.boundaries =
+            sorted.map_err(|(first, second)| messages::duplicate_boundaries(first + 1, second + 1))?;
         if function.boundaries != boundaries {
             let name = &name.text;
             let text = format!(
@@ -336,7 +332,8 @@ impl Executor<'_> {
         name: &Identifier,
         (is_split, value): (bool, &Expression),
     ) -> Result<()> {
-        let (object, mut function) = self.function_object(database, "alter", name)?;
+        let (object, former) = self.function_object(database, "alter", name)?;
+        let mut function = former.clone();
         let value = self.boundary(value, function.sql_type, 1)?;
         let known = function.ranges().position(&value);
         let at = match (is_split, known) {
@@ -358,7 +355,8 @@ impl Executor<'_> {
         // The partition on the boundary's own side is the one that comes or goes.
         let number = at + usize::from(function.is_right);
         let other = at + usize::from(!function.is_right);
-        for (scheme_object, mut scheme) in self.schemes_of(database, function.function_id) {
+        for (scheme_object, former_scheme) in self.schemes_of(database, function.function_id) {
+            let mut scheme = former_scheme.clone();
             if is_split {
                 let next = scheme.next_used.take();
                 let next = next.ok_or_else(|| messages::no_next_used(&scheme.name))?;
@@ -367,7 +365,8 @@ impl Executor<'_> {
                 scheme.filegroups.remove(number);
             }
             for table in self.tables_in(database, scheme.data_space) {
-                self.repartition(database, &table, (&function, &scheme), (is_split, number, other))?;
+                let functions = ((&former, &former_scheme), (&function, &scheme));
+                self.repartition(database, &table, functions, (is_split, number, other))?;
             }
             let mut engine = self.session.engine.borrow_mut();
             engine.replace_object(database, &scheme_object, ObjectDefinition::PartitionScheme(scheme))?;
@@ -381,18 +380,19 @@ impl Executor<'_> {
         &mut self,
         database: &Arc<Database>,
         object: &Arc<CatalogObject>,
-        (function, scheme): (&PartitionFunction, &PartitionScheme),
+        (before, after): (FunctionAndScheme<'_>, FunctionAndScheme<'_>),
         (is_split, number, other): (bool, usize, usize),
     ) -> Result<()> {
         let table = object.definition.table();
         let former = table.and_then(|table| table.partitioning.as_ref());
         let column = former.map(|partitioning| partitioning.column);
         let column = column.ok_or_else(|| Error::assertion("a table of a partition scheme is partitioned"))?;
-        let partitioning = function.partitioning(scheme, column)?;
+        let former = before.0.partitioning(before.1, column)?;
+        let change = (&former, after.0.partitioning(after.1, column)?);
         let mut engine = self.session.engine.borrow_mut();
         match is_split {
-            true => engine.split_partition(database, object, partitioning, (number, other)),
-            false => engine.merge_partition(database, object, partitioning, number),
+            true => engine.split_partition(database, object, change, (number, other)),
+            false => engine.merge_partition(database, object, change, number),
         }
     }
 

@@ -1,9 +1,10 @@
-//! ALTER TABLE ... SWITCH: two tables exchange the storage of a partition, or of a whole table. No row is read; so what the definitions and the
-//! CHECK constraints do not make sure of is refused.
+//! ALTER TABLE ... SWITCH: two tables exchange the storage of a partition, or of a whole table. No row moves. What the definitions and the
+//! CHECK constraints do not make sure of is refused, as in SQL Server; and rows are read to see that each belongs to the target's partition,
+//! since a constraint may compare otherwise than the partition function does.
 //!
 //! ```text
 //! columns     of the same names, types, collations and nullability; computed ones by the same text
-//! indexes     each of one table has its like in the other
+//! indexes     each of one table has its like in the other, one for one
 //! target      without rows; its CHECK and foreign keys are the source's, too
 //! filegroup   the same
 //! range       of a source with partitions: within the target's
@@ -13,10 +14,10 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, IndexDefinition, Partitioning, TableDefinition};
+use engine::catalog::{CatalogObject, Partitioning, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::session::Table;
+use engine::session::{Table, matching_indexes};
 use engine::types::{KeyDirection, SqlType, Value};
 
 use super::disabled_index::check_clustered_is_enabled;
@@ -107,13 +108,26 @@ impl Executor<'_> {
         self.check_keys(database, &source, &target)?;
         self.check_ranges(&source, &target)?;
         let opened = Table::open(database, &target.object)?;
-        if opened.partition(target.number())?.counted_rows(&self.session.locks)? > 0 {
+        if opened
+            .partition(target.number())?
+            .has_row(&self.session.locks, |_| Ok(true))?
+        {
             return Err(match target.partition {
                 Some(number) => messages::switch_into_partition_with_rows(number, &target.name),
                 None => messages::switch_into_table_with_rows(&target.name),
             });
         }
         opened.check_filegroups()?;
+        let rows = Table::open(database, &source.object)?;
+        rows.check_filegroups()?;
+        let is_outside = |values: &[Value]| Ok(opened.number_of(values)? != target.number());
+        if opened.is_partitioned()
+            && rows
+                .partition(source.number())?
+                .has_row(&self.session.locks, is_outside)?
+        {
+            return Err(messages::switch_rows_outside(&source.name, &target.name));
+        }
         let mut engine = self.session.engine.borrow_mut();
         let parts = ((&source.object, source.number()), (&target.object, target.number()));
         engine.switch_partitions(database, parts.0, parts.1)
@@ -187,7 +201,7 @@ impl Executor<'_> {
         Ok(())
     }
 
-    /// Whether every row of the source belongs to the target's partition.
+    /// Whether every row of the source belongs to the target's partition, as far as constraints and functions say.
     ///
     /// # Errors
     /// 4973, 4982.
@@ -218,7 +232,7 @@ impl Executor<'_> {
             .filter(|check| !check.is_not_trusted && !check.is_disabled)
         {
             let condition = crate::parser::parse_condition(&check.text).map_err(messages::syntax)?;
-            self.narrow(&mut bounds, &condition, (&column.name, column.sql_type))?;
+            self.narrow(&mut bounds, &condition, (&source.table, partitioning.column))?;
         }
         let ranges = partitioning.ranges(column.sql_type, column.collation, KeyDirection::Ascending)?;
         let lowest = match (&bounds.low, bounds.is_not_null) {
@@ -239,8 +253,10 @@ impl Executor<'_> {
     }
 
     /// Takes in what a condition says of a column, as far as it is a comparison with a constant.
-    fn narrow(&self, bounds: &mut Bounds, condition: &Expression, column: (&str, SqlType)) -> Result<()> {
-        let is_it = |expression: &Expression| matches!(&expression.kind, ExpressionKind::Column(name) if name.parts.len() == 1 && name.object().eq_ignore_ascii_case(column.0));
+    fn narrow(&self, bounds: &mut Bounds, condition: &Expression, column: (&TableDefinition, usize)) -> Result<()> {
+        let is_it = |expression: &Expression| matches!(&expression.kind, ExpressionKind::Column(name) if name.parts.len() == 1 && column.0.column(name.object()) == Some(column.1));
+        let own = column.0.columns.get(column.1);
+        let own = own.ok_or_else(|| Error::assertion("a partitioning column that is not there"))?;
         match &condition.kind {
             ExpressionKind::And(parts) => parts.iter().try_for_each(|part| self.narrow(bounds, part, column)),
             ExpressionKind::IsNull { operand, negated: true } if is_it(operand) => {
@@ -248,14 +264,14 @@ impl Executor<'_> {
                 Ok(())
             }
             ExpressionKind::Between(between) if !between.negated && is_it(&between.operand) => {
-                self.take_bound(bounds, (ComparisonOperator::GreaterOrEqual, &between.low), column.1)?;
-                self.take_bound(bounds, (ComparisonOperator::LessOrEqual, &between.high), column.1)
+                self.take_bound(bounds, (ComparisonOperator::GreaterOrEqual, &between.low), own.sql_type)?;
+                self.take_bound(bounds, (ComparisonOperator::LessOrEqual, &between.high), own.sql_type)
             }
             ExpressionKind::Comparison { left, operator, right } if is_it(left) => {
-                self.take_bound(bounds, (*operator, right), column.1)
+                self.take_bound(bounds, (*operator, right), own.sql_type)
             }
             ExpressionKind::Comparison { left, operator, right } if is_it(right) => {
-                self.take_bound(bounds, (turned(*operator), left), column.1)
+                self.take_bound(bounds, (turned(*operator), left), own.sql_type)
             }
             _ => Ok(()),
         }
@@ -302,10 +318,14 @@ impl Executor<'_> {
         let mut bound = binder.scalar(expression).ok()?;
         Optimizer::new(self.session).expression(&mut bound).ok()?;
         let value = crate::exec::evaluate(&bound, &[], &self.context()).ok()?.into_owned();
+        if value.is_null() || sql_type.is_character() != bound.sql_type.is_character() {
+            // NULL bounds nothing, and a number and a text are not compared as the column's values are.
+            return None;
+        }
         let stored = store(&value, bound.sql_type, sql_type, "", "").ok()?;
         // A constant between two values of the type would be another one.
         let back = store(&stored, sql_type, bound.sql_type, "", "").ok()?;
-        (back == value || bound.sql_type.is_character()).then_some(stored)
+        (back == value).then_some(stored)
     }
 }
 
@@ -405,12 +425,11 @@ fn check_indexes(source: &Side, target: &Side) -> Result<()> {
         }
         _ => {}
     }
-    let lacks = |table: &TableDefinition, index: &IndexDefinition| !table.indexes.iter().any(|own| own.is_like(index));
-    if let Some(index) = target.table.indexes.iter().find(|index| lacks(&source.table, index)) {
-        return Err(messages::switch_index(&source.name, &index.name, &target.name));
+    if let Err(lacking) = matching_indexes(&source.table, &target.table) {
+        let name = target.table.indexes.get(lacking).map_or("", |index| &index.name);
+        return Err(messages::switch_index(&source.name, name, &target.name));
     }
-    let is_more = source.table.indexes.len() != target.table.indexes.len();
-    match is_more || source.table.indexes.iter().any(|index| lacks(&target.table, index)) {
+    match source.table.indexes.len() != target.table.indexes.len() {
         true => Err(messages::not_supported(
             "SWITCH of a table with an index that the target does not have",
         )),

@@ -156,7 +156,13 @@ impl Executor<'_> {
     }
 
     /// Where an index of a view is kept: without ON where the rows of the view are, or are to be.
+    ///
+    /// # Errors
+    /// 40517 for a partition scheme; 1921, 1924.
     fn space_of_view_index(&self, create: &CreateIndex, view: &FoundView) -> Result<u32> {
+        if create.data_space.as_ref().is_some_and(|space| space.column.is_some()) {
+            return Err(messages::not_supported("a partition scheme for an index of a view"));
+        }
         Ok(match space_of_index(&view.database, create.data_space.as_ref())? {
             OF_THE_TABLE => match view.module.rows.as_deref() {
                 Some(rows) if !create.clustered => rows.data_space,

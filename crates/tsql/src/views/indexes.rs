@@ -347,10 +347,14 @@ pub(crate) fn rows_of_table(database: &Database, locks: &LockOwner, object: &Cat
     let mut sum = 0;
     for (index, _, root) in of_rows {
         let root = object_root(&root);
-        let rows = match (storage.row_counts.get(root.object), index) {
-            (Some(rows), _) => rows,
-            (None, None) => count_heap(storage, locks, &Heap::open(storage, space, root, table.object_id)?)?,
-            (None, Some(_)) => count_tree(storage, locks, &Tree::open(storage, space, root, table.object_id)?)?,
+        if let Some(rows) = storage.row_counts.get(root.object) {
+            // A count that is kept is not set: that would take back what others add to it meanwhile.
+            sum += rows;
+            continue;
+        }
+        let rows = match index {
+            None => count_heap(storage, locks, &Heap::open(storage, space, root, table.object_id)?)?,
+            Some(_) => count_tree(storage, locks, &Tree::open(storage, space, root, table.object_id)?)?,
         };
         storage.row_counts.set(root.object, rows);
         sum += rows;
