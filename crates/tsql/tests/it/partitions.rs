@@ -605,12 +605,14 @@ fn the_partition_of_a_value_is_told() {
          exec ('create procedure number @value int as select d.$partition.l(@value), $PARTITION.r(@value)')",
     );
     assert_eq!(
-        story.rows("select $partition.l(10), $partition.r(10), $partition.L('11'), $partition.[l](null), $partition.v('B'), $partition.v(N'e')"),
+        story.rows(
+            "select $partition.l(10), $partition.r(10), $partition.L('11'), $partition.[l](null), $partition.v('B'), $partition.v(N'e')"
+        ),
         ["1 2 2 1 2 3"]
     );
+    story.run("use master");
     assert_eq!(
-        story
-            .rows("use master select d.$partition.l(id), count(*) from d.dbo.t group by d.$partition.l(id) order by 1"),
+        story.rows("select d.$partition.l(id), count(*) from d.dbo.t group by d.$partition.l(id) order by 1"),
         ["1 2", "2 1", "3 1", "4 1"]
     );
     story.run("use d");
@@ -620,7 +622,9 @@ fn the_partition_of_a_value_is_told() {
     );
     assert_eq!(story.rows("exec number 25"), ["3 3"]);
     assert_eq!(
-        story.rows("select count(*) from t where $partition.l(id) <> (select partition_number from sys.partitions p where p.object_id = object_id('t') and p.partition_number = $partition.l(id))"),
+        story.rows(
+            "select count(*) from t where $partition.l(id) <> (select partition_number from sys.partitions p where p.object_id = object_id('t') and p.partition_number = $partition.l(id))"
+        ),
         ["0"]
     );
     story.run("use d alter partition scheme sl next used b alter partition function l () split range (15)");
@@ -636,7 +640,6 @@ fn the_partition_of_a_value_is_told() {
         ("select $partition.l(1, 2)", 174),
         ("select $partition.l('x')", 245),
         ("select $partition.l", 102),
-        ("select $partition.v(n.x) from (select cast(1 as xml) x) n", 206),
         ("alter table t add n as $partition.l(id) persisted", 4936),
         ("select [$partition].l(1)", 4121),
     ] {
@@ -646,6 +649,139 @@ fn the_partition_of_a_value_is_told() {
             "{batch}"
         );
     }
+}
+
+#[test]
+fn a_version_that_does_not_know_partitions_refuses_them() {
+    const AT_FURTHER_FEATURES: usize = 232;
+    let mut story = Story::begin();
+    let features = |story: &Story| {
+        let found = std::cell::Cell::new(0);
+        crate::story::change_boot_pages(&story.disk, "d.mdf", |payload| {
+            let bytes = payload[AT_FURTHER_FEATURES..AT_FURTHER_FEATURES + 4]
+                .try_into()
+                .unwrap();
+            found.set(found.get().max(u32::from_le_bytes(bytes)));
+        });
+        found.get()
+    };
+    story.run("create database d alter database d add filegroup g");
+    assert_eq!(features(&story), 1);
+    story.run("use d create partition function f (int) as range for values (1)");
+    assert_eq!(features(&story), 3);
+}
+
+/// What the catalog views say of functions, schemes and partitions.
+#[test]
+fn views_tell_of_partitions() {
+    let mut story = with_functions(LogPolicy::native());
+    story.run(
+        "use d create partition function v (nvarchar(20) collate Latin1_General_BIN2) as range left for values (N'm')
+         create table t (id int not null primary key, v char(100), index i (v)) on sl (id)
+         declare @i int = 0 while @i < 40 begin insert t values (@i, 'x') set @i += 1 end delete t where id = 35",
+    );
+    let mut wrong = Vec::new();
+    for (query, expected) in [
+        (
+            "select name, function_id, type, type_desc, fanout, boundary_value_on_right, is_system from d.sys.partition_functions order by 2",
+            &[
+                "l 65536 R  RANGE 4 0 0",
+                "r 65537 R  RANGE 4 1 0",
+                "v 65538 R  RANGE 2 0 0",
+            ][..],
+        ),
+        (
+            "select function_id, parameter_id, system_type_id, max_length, precision, scale, collation_name, user_type_id from d.sys.partition_parameters order by 1",
+            &[
+                "65536 1 56 4 10 0 NULL 56",
+                "65537 1 56 4 10 0 NULL 56",
+                "65538 1 231 40 0 0 Latin1_General_BIN2 231",
+            ],
+        ),
+        (
+            "select name, data_space_id, type, type_desc, is_default, function_id from d.sys.partition_schemes order by 2",
+            &[
+                "sl 65601 PS PARTITION_SCHEME 0 65536",
+                "sr 65602 PS PARTITION_SCHEME 0 65537",
+            ],
+        ),
+        (
+            "select function_id, boundary_id, parameter_id, value from d.sys.partition_range_values where function_id <> 65537 order by 1, 2",
+            &["65536 1 1 10", "65536 2 1 20", "65536 3 1 30", "65538 1 1 m"],
+        ),
+        (
+            "select partition_scheme_id, destination_id, data_space_id from d.sys.destination_data_spaces order by 1, 2",
+            &[
+                "65601 1 2",
+                "65601 2 3",
+                "65601 3 2",
+                "65601 4 1",
+                "65602 1 3",
+                "65602 2 3",
+                "65602 3 3",
+                "65602 4 3",
+                "65602 5 3",
+            ],
+        ),
+        (
+            "select index_id, partition_number, row_count, sign(used_page_count), sign(reserved_page_count) from d.sys.dm_db_partition_stats where object_id = object_id('d.dbo.t') order by 1, 2",
+            &[
+                "1 1 11 1 1",
+                "1 2 10 1 1",
+                "1 3 10 1 1",
+                "1 4 8 1 1",
+                "2 1 11 1 1",
+                "2 2 10 1 1",
+                "2 3 10 1 1",
+                "2 4 8 1 1",
+            ],
+        ),
+        (
+            "select count(distinct partition_id) from d.sys.dm_db_partition_stats where object_id = object_id('d.dbo.t')",
+            &["8"],
+        ),
+        (
+            "select index_id, data_space_id from d.sys.indexes where object_id = object_id('d.dbo.t') order by 1",
+            &["1 65601", "2 65601"],
+        ),
+    ] {
+        let found = story.rows(query);
+        if found != expected {
+            wrong.push((query, found));
+        }
+    }
+    assert_eq!(wrong, []);
+}
+
+/// A search by the partitioning column reads the partitions of its bounds alone; one by another column reads all of them.
+#[test]
+fn a_search_leaves_partitions_out() {
+    let mut story = Story::begin();
+    let values = (1..200)
+        .map(|value| (value * 10).to_string())
+        .collect::<Vec<_>>()
+        .join(", ");
+    story.run("create database d");
+    story.run(&format!(
+        "use d create partition function f (int) as range right for values ({values}) create partition scheme s as partition f all to ([primary])
+         create table t (id int not null, k int not null, constraint pk primary key (id, k), index i (k)) on s (id)
+         declare @i int = 0 while @i < 2000 begin insert t values (@i, 2000 - @i) set @i += 1 end"
+    ));
+    let mut reads = |condition: &str| {
+        let answer = story.answer(&format!(
+            "set statistics io on select count(*) from t where {condition} set statistics io off"
+        ));
+        let (_, rest) = answer.split_once("logical reads ").unwrap();
+        rest.split(',').next().unwrap().trim().parse::<u32>().unwrap()
+    };
+    let (one, few, all, other) = (
+        reads("id = 500"),
+        reads("id between 500 and 519"),
+        reads("id >= 0"),
+        reads("k = 1500"),
+    );
+    assert!(one <= 3 && few <= 6, "{one} {few}");
+    assert!(all >= 200 && other >= 200, "{all} {other}");
 }
 
 /// Indexes of views, and more partitions than there may be.
@@ -726,13 +862,14 @@ fn a_clustered_index_that_is_made_again_partitions_a_table() {
 #[test]
 fn a_file_with_partitions_is_emptied() {
     let mut story = with_functions(LogPolicy::native());
+    story.run("alter database d add file (name = a2, filename = 'a2.ndf', size = 2 MB) to filegroup a");
     story.run(
         "use d create table h (id int not null, v char(500), index i (v)) on sl (id)
          create table c (id int not null primary key, v varchar(900)) on sl (id)
          declare @i int = 0 while @i < 200 begin insert h values (@i % 40, 'x') insert c values (@i, replicate('y', 900)) set @i += 1 end",
     );
     story.run(
-        "alter database d add file (name = a2, filename = 'a2.ndf', size = 8 MB) to filegroup a use d dbcc shrinkfile (a1, emptyfile) with no_infomsgs
+        "use d dbcc shrinkfile (a1, emptyfile) with no_infomsgs
          alter database d remove file a1",
     );
     story.is_sound("d");
