@@ -407,7 +407,8 @@ impl BootRecord {
     }
 
     fn further_features(&self) -> u32 {
-        u32::from(self.has_data_spaces) * FURTHER_DATA_SPACES | u32::from(self.has_partitions) * FURTHER_PARTITIONS
+        let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
+        feature(self.has_data_spaces, FURTHER_DATA_SPACES) | feature(self.has_partitions, FURTHER_PARTITIONS)
     }
 
     /// The features in use that a reader must know.
@@ -521,7 +522,6 @@ impl BootRecord {
 
     /// The record of a copy that is whole; `None` when a part of it says nothing that can be.
     fn read(bytes: &[u8; BOOT_BYTES]) -> Option<BootRecord> {
-        let lsn = |offset: usize| Lsn::read(bytes, offset);
         Some(BootRecord {
             guid: part(bytes, 4),
             created: decode_time(bytes, 20),
@@ -529,18 +529,18 @@ impl BootRecord {
             clean: bytes[29] & 1 != 0,
             restoring: bytes[29] & 2 != 0,
             compatibility_level: u16::from_le_bytes(part(bytes, 30)),
-            checkpoint: lsn(32)?,
-            redo_start: lsn(42)?,
-            log_backup_start: lsn(52)?,
-            full_backup: lsn(62)?,
+            checkpoint: Lsn::read(bytes, 32)?,
+            redo_start: Lsn::read(bytes, 42)?,
+            log_backup_start: Lsn::read(bytes, 52)?,
+            full_backup: Lsn::read(bytes, 62)?,
             full_backup_time: decode_time(bytes, 72),
             log_backup_time: decode_time(bytes, 80),
             last_good_check: decode_time(bytes, AT_LAST_GOOD_CHECK),
             catalog_root: decode_page(bytes, 88),
             next_transaction: u64::from_le_bytes(part(bytes, 94)),
             catalog_object: number_at(bytes, 102),
-            restored_to: lsn(106)?,
-            restore_position: lsn(158)?,
+            restored_to: Lsn::read(bytes, 106)?,
+            restore_position: Lsn::read(bytes, 158)?,
             path: decode_path(bytes)?,
             needs_upgrade: number_at(bytes, 0) == OLDEST_FORMAT || bytes[29] & 4 != 0,
             ids: decode_ids(bytes)?,

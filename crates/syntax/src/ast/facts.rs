@@ -274,10 +274,7 @@ impl StatementKind {
             Self::FullText(full_text) => defines(full_text.name(), Done::Other),
             Self::XmlSchema(_) => defines("CREATE XML SCHEMA COLLECTION", Done::Other),
             Self::CreateTrigger(_) | Self::CreateDatabaseTrigger(_) => defines("CREATE TRIGGER", Done::CreateTrigger),
-            Self::SwitchTriggers(switch) => {
-                let names = ["DISABLE TRIGGER", "ENABLE TRIGGER"];
-                defines(names[usize::from(switch.enable)], Done::Other)
-            }
+            Self::SwitchTriggers(switch) => defines(switch_name(switch.enable), Done::Other),
             Self::CreateDatabase(_) => system("CREATE DATABASE", Done::CreateDatabase),
             Self::AlterDatabase(_) => system("ALTER DATABASE", Done::AlterDatabase).without_database(),
             Self::Use(_) => facts("USE DATABASE", StatementFamily::Session, InFunction::ByContent).without_database(),
@@ -312,6 +309,10 @@ impl StatementKind {
             Self::ExecuteAs(_) | Self::Revert(_) => changes(BATCH),
         }
     }
+}
+
+fn switch_name(enable: bool) -> &'static str {
+    ["DISABLE TRIGGER", "ENABLE TRIGGER"][usize::from(enable)]
 }
 
 fn sequence_facts<'s>(definition: DefinitionKind) -> StatementFacts<'s> {

@@ -100,7 +100,7 @@ engine::messages! { pub(crate) fn;
     no_next_used(scheme: &str) = 7710, 16, 1, "Warning: The partition scheme '{scheme}' does not have any next used filegroup. Partition scheme has not been changed.";
     /// 7711: a partition twice in one list.
     partition_listed_twice() = 7711, 16, 2, "The PARTITIONS option was specified more than once for the table, or for at least one of its partitions if the table is partitioned.";
-    /// 7715: MERGE of what is no boundary.
+    /// 7715: MERGE of a value that no boundary equals.
     no_such_boundary() = 7715, 16, 1, "The specified partition range value could not be found.";
     /// 7717: a scheme that tables are in.
     partition_scheme_in_use(name: &str) = 7717, 16, 1, "The partition scheme \"{name}\" is currently being used to partition one or more tables.";

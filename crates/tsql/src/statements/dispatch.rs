@@ -176,9 +176,8 @@ impl Executor<'_> {
             Kind::CreateType(create) => self.define_table(kind, |executor| executor.create_type(create)),
             Kind::Drop(drop) => self.drop_objects(kind, drop, line),
             Kind::CreateFunction(_) | Kind::CreateProcedure(_) => return self.create_module(kind, line),
-            Kind::CreateView(_) | Kind::CreateTrigger(_) | Kind::CreateDatabaseTrigger(_) => {
-                return self.create_module(kind, line);
-            }
+            Kind::CreateView(_) | Kind::CreateTrigger(_) => return self.create_module(kind, line),
+            Kind::CreateDatabaseTrigger(_) => return self.create_module(kind, line),
             Kind::FullText(_) => self.define(kind, |_| Err(messages::full_text_missing())),
             Kind::XmlSchema(schema) => self.define(kind, |executor| executor.xml_schema(schema)),
             Kind::CreateSynonym(synonym) => self.define(kind, |executor| executor.create_synonym(synonym)),

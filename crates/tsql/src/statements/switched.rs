@@ -283,7 +283,7 @@ impl Executor<'_> {
         (operator, constant): (ComparisonOperator, &Expression),
         sql_type: SqlType,
     ) -> Result<()> {
-        // What is no constant says nothing, nor does one that the column's type does not hold as it is.
+        // What is not constant says nothing, nor does one that the column's type does not hold as it is.
         let Some(value) = self.constant_of(constant, sql_type) else {
             return Ok(());
         };

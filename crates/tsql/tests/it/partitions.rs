@@ -330,6 +330,91 @@ fn truncate_empties_partitions() {
     }
 }
 
+/// Statements, with the number of the first error of each.
+const REFUSED: &[(&str, i32)] = &[
+    ("create partition function l (int) as range for values (1)", 2714),
+    ("create partition function x (int, int) as range for values (1)", 7703),
+    (
+        "create partition function x (varchar(max)) as range for values ('a')",
+        7704,
+    ),
+    ("create partition function x (int) as range for values (1, 2, 1)", 7708),
+    ("create partition function x (int) as range for values ('a')", 7705),
+    (
+        "create partition function x (char(2)) as range for values ('abc')",
+        7720,
+    ),
+    ("create partition scheme x as partition nowhere all to (a)", 208),
+    ("create partition scheme x as partition l to (a, b)", 7707),
+    ("create partition scheme x as partition l all to (a, b)", 7723),
+    ("create partition scheme x as partition l all to (nowhere)", 1921),
+    ("create partition scheme sl as partition l all to (a)", 2714),
+    ("drop partition function l", 7706),
+    ("drop partition scheme sl", 7717),
+    ("drop partition function x", 15151),
+    ("drop partition scheme x", 15151),
+    ("alter partition function x () merge range (1)", 15151),
+    ("alter partition scheme x next used a", 15151),
+    ("alter partition function l () merge range (11)", 7715),
+    ("alter partition function l () split range (20)", 7721),
+    ("create table x (id int) on nowhere (id)", 1921),
+    ("create table x (id int) on sl (nothing)", 1911),
+    ("create table x (id smallint) on sl (id)", 7726),
+    ("create table x (k int, id as k + 1) on sl (id)", 7724),
+    (
+        "create table x (id int not null, k int not null primary key) on sl (id)",
+        1908,
+    ),
+    (
+        "create table x (id int not null, v varchar(max)) on sl (id) textimage_on a",
+        1707,
+    ),
+    ("create unique index x on t (v)", 1908),
+    ("create index x on t (v) on a", 40517),
+    ("create index x on e (v) on sl (id)", 40517),
+    (
+        "create table x (id int not null primary key on a, k int) on sl (id)",
+        40517,
+    ),
+    ("alter table t drop column id", 4922),
+    ("alter table t alter column id bigint", 4922),
+    ("alter table t rebuild partition = 2", 40517),
+    ("alter table t switch to e", 4911),
+    ("alter table e switch to t", 4911),
+    ("alter table t switch partition 9 to e", 4950),
+    ("alter table t switch partition 2 to e", 4939),
+    ("alter table w switch to t partition 3", 4939),
+    ("alter table w switch to t partition 2", 4982),
+    ("alter table e switch to t partition 1", 4982),
+    ("alter table t switch partition 1 to t partition 2", 4955),
+    ("alter table t switch partition 1 to nowhere", 4902),
+];
+
+/// Columns of tables that the partitioned one is not like, with the number of the error of SWITCH.
+const UNLIKE: &[(&str, i32)] = &[
+    ("id int not null, s smallint, v varchar(10)", 4943),
+    ("id int not null, x smallint, v varchar(10), c as id + 1", 4942),
+    ("id int not null, s int, v varchar(10), c as id + 1", 4944),
+    ("id int not null, s smallint not null, v varchar(10), c as id + 1", 4985),
+    (
+        "id int not null, s smallint, v varchar(10) collate Latin1_General_BIN2, c as id + 1",
+        4945,
+    ),
+    ("id int not null, s smallint, v varchar(10), c as id + 2", 4966),
+    (
+        "id int not null, s smallint, v varchar(10), c as id + 1, index c clustered (id)",
+        4913,
+    ),
+    (
+        "id int not null, s smallint, v varchar(10), c as id + 1, index n (s)",
+        4947,
+    ),
+    (
+        "id int not null, s smallint, v varchar(10), c as id + 1, check (s > 1)",
+        4971,
+    ),
+];
+
 #[test]
 fn partitions_are_refused_by_number() {
     let mut story = with_functions(LogPolicy::native());
@@ -338,64 +423,7 @@ fn partitions_are_refused_by_number() {
                create table w (id int not null, s smallint, v varchar(10), c as id + 1, constraint cw check (id > 10)) on b
                insert t (id) values (1), (11)");
     let mut wrong = Vec::new();
-    for (batch, number) in [
-        ("create partition function l (int) as range for values (1)", 2714),
-        ("create partition function x (int, int) as range for values (1)", 7703),
-        (
-            "create partition function x (varchar(max)) as range for values ('a')",
-            7704,
-        ),
-        ("create partition function x (int) as range for values (1, 2, 1)", 7708),
-        ("create partition function x (int) as range for values ('a')", 7705),
-        (
-            "create partition function x (char(2)) as range for values ('abc')",
-            7720,
-        ),
-        ("create partition scheme x as partition nowhere all to (a)", 208),
-        ("create partition scheme x as partition l to (a, b)", 7707),
-        ("create partition scheme x as partition l all to (a, b)", 7723),
-        ("create partition scheme x as partition l all to (nowhere)", 1921),
-        ("create partition scheme sl as partition l all to (a)", 2714),
-        ("drop partition function l", 7706),
-        ("drop partition scheme sl", 7717),
-        ("drop partition function x", 15151),
-        ("drop partition scheme x", 15151),
-        ("alter partition function x () merge range (1)", 15151),
-        ("alter partition scheme x next used a", 15151),
-        ("alter partition function l () merge range (11)", 7715),
-        ("alter partition function l () split range (20)", 7721),
-        ("create table x (id int) on nowhere (id)", 1921),
-        ("create table x (id int) on sl (nothing)", 1911),
-        ("create table x (id smallint) on sl (id)", 7726),
-        ("create table x (k int, id as k + 1) on sl (id)", 7724),
-        (
-            "create table x (id int not null, k int not null primary key) on sl (id)",
-            1908,
-        ),
-        (
-            "create table x (id int not null, v varchar(max)) on sl (id) textimage_on a",
-            1707,
-        ),
-        ("create unique index x on t (v)", 1908),
-        ("create index x on t (v) on a", 40517),
-        ("create index x on e (v) on sl (id)", 40517),
-        (
-            "create table x (id int not null primary key on a, k int) on sl (id)",
-            40517,
-        ),
-        ("alter table t drop column id", 4922),
-        ("alter table t alter column id bigint", 4922),
-        ("alter table t rebuild partition = 2", 40517),
-        ("alter table t switch to e", 4911),
-        ("alter table e switch to t", 4911),
-        ("alter table t switch partition 9 to e", 4950),
-        ("alter table t switch partition 2 to e", 4939),
-        ("alter table w switch to t partition 3", 4939),
-        ("alter table w switch to t partition 2", 4982),
-        ("alter table e switch to t partition 1", 4982),
-        ("alter table t switch partition 1 to t partition 2", 4955),
-        ("alter table t switch partition 1 to nowhere", 4902),
-    ] {
+    for &(batch, number) in REFUSED {
         // 1750 may follow.
         let found = story.errors(&format!("use d {batch}"));
         if found.first() != Some(&number) {
@@ -403,29 +431,7 @@ fn partitions_are_refused_by_number() {
         }
     }
     assert_eq!(wrong, []);
-    for (columns, number) in [
-        ("id int not null, s smallint, v varchar(10)", 4943),
-        ("id int not null, x smallint, v varchar(10), c as id + 1", 4942),
-        ("id int not null, s int, v varchar(10), c as id + 1", 4944),
-        ("id int not null, s smallint not null, v varchar(10), c as id + 1", 4985),
-        (
-            "id int not null, s smallint, v varchar(10) collate Latin1_General_BIN2, c as id + 1",
-            4945,
-        ),
-        ("id int not null, s smallint, v varchar(10), c as id + 2", 4966),
-        (
-            "id int not null, s smallint, v varchar(10), c as id + 1, index c clustered (id)",
-            4913,
-        ),
-        (
-            "id int not null, s smallint, v varchar(10), c as id + 1, index n (s)",
-            4947,
-        ),
-        (
-            "id int not null, s smallint, v varchar(10), c as id + 1, check (s > 1)",
-            4971,
-        ),
-    ] {
+    for &(columns, number) in UNLIKE {
         story.run(&format!("use d create table x ({columns}) on a"));
         assert_eq!(
             story.errors("use d alter table t switch partition 1 to x"),
@@ -671,6 +677,72 @@ fn a_version_that_does_not_know_partitions_refuses_them() {
     assert_eq!(features(&story), 3);
 }
 
+/// Queries of catalog views with their rows.
+const VIEWS: &[(&str, &[&str])] = &[
+    (
+        "select name, function_id, type, type_desc, fanout, boundary_value_on_right, is_system from d.sys.partition_functions order by 2",
+        &[
+            "l 65536 R  RANGE 4 0 0",
+            "r 65537 R  RANGE 4 1 0",
+            "v 65538 R  RANGE 2 0 0",
+        ],
+    ),
+    (
+        "select function_id, parameter_id, system_type_id, max_length, precision, scale, collation_name, user_type_id from d.sys.partition_parameters order by 1",
+        &[
+            "65536 1 56 4 10 0 NULL 56",
+            "65537 1 56 4 10 0 NULL 56",
+            "65538 1 231 40 0 0 Latin1_General_BIN2 231",
+        ],
+    ),
+    (
+        "select name, data_space_id, type, type_desc, is_default, function_id from d.sys.partition_schemes order by 2",
+        &[
+            "sl 65601 PS PARTITION_SCHEME 0 65536",
+            "sr 65602 PS PARTITION_SCHEME 0 65537",
+        ],
+    ),
+    (
+        "select function_id, boundary_id, parameter_id, value from d.sys.partition_range_values where function_id <> 65537 order by 1, 2",
+        &["65536 1 1 10", "65536 2 1 20", "65536 3 1 30", "65538 1 1 m"],
+    ),
+    (
+        "select partition_scheme_id, destination_id, data_space_id from d.sys.destination_data_spaces order by 1, 2",
+        &[
+            "65601 1 2",
+            "65601 2 3",
+            "65601 3 2",
+            "65601 4 1",
+            "65602 1 3",
+            "65602 2 3",
+            "65602 3 3",
+            "65602 4 3",
+            "65602 5 3",
+        ],
+    ),
+    (
+        "select index_id, partition_number, row_count, sign(used_page_count), sign(reserved_page_count) from d.sys.dm_db_partition_stats where object_id = object_id('d.dbo.t') order by 1, 2",
+        &[
+            "1 1 11 1 1",
+            "1 2 10 1 1",
+            "1 3 10 1 1",
+            "1 4 8 1 1",
+            "2 1 11 1 1",
+            "2 2 10 1 1",
+            "2 3 10 1 1",
+            "2 4 8 1 1",
+        ],
+    ),
+    (
+        "select count(distinct partition_id) from d.sys.dm_db_partition_stats where object_id = object_id('d.dbo.t')",
+        &["8"],
+    ),
+    (
+        "select index_id, data_space_id from d.sys.indexes where object_id = object_id('d.dbo.t') order by 1",
+        &["1 65601", "2 65601"],
+    ),
+];
+
 /// What the catalog views say of functions, schemes and partitions.
 #[test]
 fn views_tell_of_partitions() {
@@ -681,72 +753,9 @@ fn views_tell_of_partitions() {
          declare @i int = 0 while @i < 40 begin insert t values (@i, 'x') set @i += 1 end delete t where id = 35",
     );
     let mut wrong = Vec::new();
-    for (query, expected) in [
-        (
-            "select name, function_id, type, type_desc, fanout, boundary_value_on_right, is_system from d.sys.partition_functions order by 2",
-            &[
-                "l 65536 R  RANGE 4 0 0",
-                "r 65537 R  RANGE 4 1 0",
-                "v 65538 R  RANGE 2 0 0",
-            ][..],
-        ),
-        (
-            "select function_id, parameter_id, system_type_id, max_length, precision, scale, collation_name, user_type_id from d.sys.partition_parameters order by 1",
-            &[
-                "65536 1 56 4 10 0 NULL 56",
-                "65537 1 56 4 10 0 NULL 56",
-                "65538 1 231 40 0 0 Latin1_General_BIN2 231",
-            ],
-        ),
-        (
-            "select name, data_space_id, type, type_desc, is_default, function_id from d.sys.partition_schemes order by 2",
-            &[
-                "sl 65601 PS PARTITION_SCHEME 0 65536",
-                "sr 65602 PS PARTITION_SCHEME 0 65537",
-            ],
-        ),
-        (
-            "select function_id, boundary_id, parameter_id, value from d.sys.partition_range_values where function_id <> 65537 order by 1, 2",
-            &["65536 1 1 10", "65536 2 1 20", "65536 3 1 30", "65538 1 1 m"],
-        ),
-        (
-            "select partition_scheme_id, destination_id, data_space_id from d.sys.destination_data_spaces order by 1, 2",
-            &[
-                "65601 1 2",
-                "65601 2 3",
-                "65601 3 2",
-                "65601 4 1",
-                "65602 1 3",
-                "65602 2 3",
-                "65602 3 3",
-                "65602 4 3",
-                "65602 5 3",
-            ],
-        ),
-        (
-            "select index_id, partition_number, row_count, sign(used_page_count), sign(reserved_page_count) from d.sys.dm_db_partition_stats where object_id = object_id('d.dbo.t') order by 1, 2",
-            &[
-                "1 1 11 1 1",
-                "1 2 10 1 1",
-                "1 3 10 1 1",
-                "1 4 8 1 1",
-                "2 1 11 1 1",
-                "2 2 10 1 1",
-                "2 3 10 1 1",
-                "2 4 8 1 1",
-            ],
-        ),
-        (
-            "select count(distinct partition_id) from d.sys.dm_db_partition_stats where object_id = object_id('d.dbo.t')",
-            &["8"],
-        ),
-        (
-            "select index_id, data_space_id from d.sys.indexes where object_id = object_id('d.dbo.t') order by 1",
-            &["1 65601", "2 65601"],
-        ),
-    ] {
+    for (query, expected) in VIEWS {
         let found = story.rows(query);
-        if found != expected {
+        if found != *expected {
             wrong.push((query, found));
         }
     }
