@@ -41,7 +41,7 @@ pub struct IndexScan<'s> {
     batch: TreeBatch,
     is_backward: bool,
     /// Of a partitioned table.
-    walk: Option<PartitionWalk<'s>>,
+    walk: Option<Box<PartitionWalk<'s>>>,
 }
 
 /// The partitions that a scan of an index has still to come to.
@@ -101,7 +101,7 @@ impl Table {
                 range,
             };
             return Ok(IndexScan {
-                walk: Some(walk),
+                walk: Some(Box::new(walk)),
                 ..scan
             });
         }

@@ -61,11 +61,10 @@ pub(super) fn partitions_resource(database: &Database) -> Resource {
 /// A partition scheme that a session sees, by its name.
 pub(super) fn scheme_named(database: &Database, session: u16, name: &Identifier) -> Option<PartitionScheme> {
     let objects = database.catalog.objects(session);
-    let found = objects.iter().find_map(|object| match &object.definition {
+    objects.iter().find_map(|object| match &object.definition {
         ObjectDefinition::PartitionScheme(scheme) if name.is(&scheme.name) => Some(scheme.clone()),
         _ => None,
-    });
-    found
+    })
 }
 
 /// A partition function that a session sees.
@@ -75,11 +74,10 @@ pub(super) fn function_where(
     is_it: impl Fn(&PartitionFunction) -> bool,
 ) -> Option<PartitionFunction> {
     let objects = database.catalog.objects(session);
-    let found = objects.iter().find_map(|object| match &object.definition {
+    objects.iter().find_map(|object| match &object.definition {
         ObjectDefinition::PartitionFunction(function) if is_it(function) => Some(function.clone()),
         _ => None,
-    });
-    found
+    })
 }
 
 /// Where an index is that is made with its table: the place of a partition scheme is judged with the table's.
