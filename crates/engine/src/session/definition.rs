@@ -441,9 +441,7 @@ fn check_room(database: &Database, table: &TableDefinition) -> Result<()> {
     let rows = table.clustered().map_or(table.data_space, |index| index.data_space);
     let indexes = table.indexes.iter().map(|index| index.data_space);
     for space in indexes.chain([rows]) {
-        let filegroups = filegroups_of(table, space)?;
-        let mut filegroups = filegroups.into_iter();
-        filegroups.try_for_each(|filegroup| database.check_new_storage(filegroup).map(|_| ()))?;
+        database.check_new_storage_of(table, space)?;
     }
     let mut large = table.text_space.into_iter();
     large.try_for_each(|space| database.check_new_storage(space).map(|_| ()))

@@ -6,6 +6,7 @@
 //! asks where it is made.
 
 use super::Table;
+use super::definition::filegroups_of;
 use crate::catalog::{IndexDefinition, ObjectDefinition, TableDefinition};
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -144,6 +145,15 @@ impl Database {
             }
         }
         Ok(())
+    }
+
+    /// Whether a heap or an index may be made in a data space of its table: in all filegroups of the partitions.
+    ///
+    /// # Errors
+    /// Those of [`Database::check_new_storage`]; 3624 for an index that is partitioned otherwise than its table.
+    pub fn check_new_storage_of(&self, table: &TableDefinition, data_space: u32) -> Result<()> {
+        let mut filegroups = filegroups_of(table, data_space)?.into_iter();
+        filegroups.try_for_each(|filegroup| self.check_new_storage(filegroup).map(|_| ()))
     }
 
     /// Whether something new may be made in a filegroup.

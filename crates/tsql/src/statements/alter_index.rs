@@ -164,7 +164,7 @@ impl Executor<'_> {
         let place = without.indexes.iter().position(|index| index.name == name);
         let place = place.ok_or_else(|| messages::no_such_index(name))?;
         let index = without.indexes.remove(place);
-        database.check_new_storage(index.data_space)?;
+        database.check_new_storage_of(&without, index.data_space)?;
         let (index_id, constraint_id) = (index.index_id, index.constraint_id);
         let object = engine.replace_object(database, object, object.definition.with_table(without))?;
         let object = engine.create_index(database, &object, index)?;

@@ -66,7 +66,7 @@ impl Executor<'_> {
         if former.index_id == 1 {
             return self.replace_clustered(database, object, definition, (index, create));
         }
-        database.check_new_storage(index.data_space)?;
+        database.check_new_storage_of(&without, index.data_space)?;
         let without_object = {
             let changed = object.definition.with_table(without.clone());
             let mut engine = self.session.engine.borrow_mut();

@@ -867,6 +867,51 @@ fn a_clustered_index_that_is_made_again_partitions_a_table() {
     story.is_sound("d");
 }
 
+/// Indexes of partitioned tables are made again, switched off and on, and dropped; a system-versioned table is partitioned and its history not.
+#[test]
+fn indexes_of_partitions_are_made_again() {
+    for policy in policies() {
+        let mut story = with_functions(policy);
+        story.run(
+            "use d create table t (id int not null, v int, w varchar(max), constraint pk primary key (id)) on sl (id) create index i on t (v)
+             declare @i int = 0 while @i < 40 begin insert t values (@i, @i, replicate(cast('w' as varchar(max)), 9000)) set @i += 1 end",
+        );
+        for change in [
+            "alter index i on t rebuild",
+            "alter index all on t rebuild",
+            "alter index pk on t rebuild",
+            "create index i on t (v, id) with (drop_existing = on)",
+            "create index i on t (v) include (id) with (drop_existing = on) on sl (id)",
+            "alter index i on t disable alter index i on t rebuild",
+            "alter index all on t disable alter index all on t rebuild",
+            "alter table t add x int not null default 3",
+            "alter table t alter column v bigint",
+            "alter table t drop constraint pk alter table t add constraint pk primary key (id)",
+            "alter table t rebuild",
+            "create unique clustered index pk on t (id) with (drop_existing = on)",
+            "update t set w = replicate(cast('x' as varchar(max)), 10000) where id < 5",
+        ] {
+            story.run(&format!("use d {change}"));
+            assert_eq!(counts(&mut story, "t"), ["1 11", "2 10", "3 10", "4 9"], "{change}");
+            assert_eq!(story.rows("select id from d.dbo.t where v = 25"), ["25"], "{change}");
+            story.is_sound("d");
+        }
+        let space = story.rows("select distinct partition_number from d.sys.partitions where object_id = object_id('d.dbo.t') and index_id > 1 order by 1");
+        assert_eq!(space, ["1", "2", "3", "4"]);
+        story.run(
+            "use d create table s (id int not null primary key, v int, f datetime2 generated always as row start, g datetime2 generated always as row end,
+             period for system_time (f, g)) on sl (id) alter table s set (system_versioning = on (history_table = dbo.h))
+             insert s (id, v) values (5, 1), (15, 2) update s set v = 3, id = 25 where id = 5 delete s where id = 15",
+        );
+        assert_eq!(counts(&mut story, "s"), ["1 0", "2 0", "3 1", "4 0"]);
+        assert_eq!(story.rows("select id, v from d.dbo.h order by id"), ["5 1", "15 2"]);
+        story.again(Again::Kill, "d");
+        story.is_sound("d");
+        story.run("use d drop table t");
+        story.is_sound("d");
+    }
+}
+
 /// A file that has partitions is emptied into the others of its filegroup.
 #[test]
 fn a_file_with_partitions_is_emptied() {
