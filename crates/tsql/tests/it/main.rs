@@ -85,6 +85,7 @@ mod numbers;
 mod open_xml;
 mod outputs;
 mod parameterization;
+mod partition_refusals;
 mod partitions;
 mod physical_views;
 mod plan_cache;
