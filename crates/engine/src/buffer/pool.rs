@@ -112,6 +112,10 @@ pub struct BufferPool {
     pub(super) write_until_micros: AtomicU64,
 }
 
+fn not_open() -> Error {
+    Error::assertion("a page of a database that is not open is asked for")
+}
+
 impl Drop for BufferPool {
     fn drop(&mut self) {
         self.lazy_writer.end();
@@ -150,9 +154,13 @@ impl BufferPool {
 
     /// Drops all pages of a database, including dirty ones, and forgets its files. The database must no longer be in use. Its files may be
     /// opened by others from then on, although a plan or a session may keep them open.
+    ///
+    /// The next database may get this one's id. So that none of its pages are left under it, a thread that is late finds no files to read
+    /// from, and one that had found them looks again once its page is in the table ([`BufferPool::publish`]).
     pub fn forget_database(&self, database: DatabaseId) {
+        let attached = self.databases.write().remove(&database);
         self.forget_pages(|of, _| of == database);
-        if let Some(attached) = self.databases.write().remove(&database) {
+        if let Some(attached) = attached {
             attached.unlock_files();
         }
     }
@@ -175,8 +183,17 @@ impl BufferPool {
             let frame = self.frame(index);
             let key = frame.key.load(Ordering::Acquire);
             let (database, page) = key_parts(key);
-            if key == NO_KEY || !is_meant(database, page) || self.pin(key) != Some(index) {
+            if key == NO_KEY || !is_meant(database, page) {
                 continue;
+            }
+            match self.pin(key) {
+                Some(pinned) if pinned == index => {}
+                // It was evicted meanwhile, and read again.
+                Some(pinned) => {
+                    self.unpin(pinned);
+                    continue;
+                }
+                None => continue,
             }
             frame.latch.exclusive();
             *frame.state.lock() = Default::default();
@@ -190,7 +207,7 @@ impl BufferPool {
 
     pub(super) fn attached(&self, database: DatabaseId) -> Result<Arc<Attached>> {
         let attached = self.databases.read().get(&database).cloned();
-        attached.ok_or_else(|| Error::assertion("a page of a database that is not open is asked for"))
+        attached.ok_or_else(not_open)
     }
 
     pub(super) fn damaged(&self, database: DatabaseId, id: PageId, what: &str) -> Error {
@@ -312,10 +329,11 @@ impl BufferPool {
             if let Some(page) = self.write_cached(database, id) {
                 return Ok(page);
             }
+            let attached = self.attached(database)?;
             let index = self.claim()?;
             // SAFETY: a claimed frame is latched exclusively by this thread.
             unsafe { self.arena.exclusive(index) }.fill(0);
-            if self.publish(index, page_key(database, id)) {
+            if self.publish(index, page_key(database, id), &attached)? {
                 page_use::count_fixed();
                 // SAFETY: claimed frames are pinned and exclusively latched.
                 return Ok(unsafe { PageWrite::adopt(self, index, true) });
@@ -365,19 +383,31 @@ impl BufferPool {
             .time(clock, wait_type, || frame.latch.exclusive());
     }
 
-    /// Puts a claimed frame into the table. False when another thread was first; the frame is then given back.
-    fn publish(&self, index: usize, key: u64) -> bool {
+    /// Puts a claimed frame into the table, for a page of the database that `attached` is. False when another thread was first; the frame
+    /// is then given back, as it is after an error.
+    ///
+    /// # Errors
+    /// 3624 when the database has been forgotten since `attached` was found: [`BufferPool::forget_database`] takes its files away
+    /// first and looks through the frames then, so one of the two sees the other.
+    pub(super) fn publish(&self, index: usize, key: u64, attached: &Arc<Attached>) -> Result<bool> {
         let frame = self.frame(index);
         let mut shard = self.shard(key).write();
         if shard.contains_key(&key) {
             drop(shard);
             self.give_back(index);
-            return false;
+            return Ok(false);
         }
         frame.key.store(key, Ordering::Release);
         frame.usage.store(1, Ordering::Relaxed);
         shard.insert(key, index as u32);
-        true
+        drop(shard);
+        let now = self.attached(key_parts(key).0);
+        if now.as_ref().is_ok_and(|now| Arc::ptr_eq(now, attached)) {
+            return Ok(true);
+        }
+        self.unmap(index);
+        self.give_back(index);
+        now.and_then(|_| Err(not_open()))
     }
 
     /// Ends the hold on a claimed or loaded frame.
@@ -394,7 +424,7 @@ impl BufferPool {
         let attached = self.attached(database)?;
         let index = self.claim()?;
         self.frame(index).loading.store(true, Ordering::Relaxed);
-        if !self.publish(index, page_key(database, id)) {
+        if !self.publish(index, page_key(database, id), &attached)? {
             return Ok(None);
         }
         // SAFETY: a claimed frame is latched exclusively by this thread.
@@ -427,7 +457,7 @@ impl BufferPool {
         let (mut next, mut read) = (first.page, 0);
         while next < end {
             let id = PageId::new(first.file, next);
-            let run = self.claim_run(database, id, run_max.min((end - next) as usize))?;
+            let run = self.claim_run(&attached, database, id, run_max.min((end - next) as usize))?;
             if !run.is_empty() {
                 match self.read_run(&attached, id, &run) {
                     // The file has become shorter meanwhile.
@@ -442,7 +472,13 @@ impl BufferPool {
     }
 
     /// Frames for the pages from `id` on, published as loading, up to the first page that is in memory already.
-    fn claim_run(&self, database: DatabaseId, id: PageId, count: usize) -> Result<Vec<usize>> {
+    fn claim_run(
+        &self,
+        attached: &Arc<Attached>,
+        database: DatabaseId,
+        id: PageId,
+        count: usize,
+    ) -> Result<Vec<usize>> {
         let mut run = Vec::with_capacity(count);
         for page in (id.page..).take(count) {
             let key = page_key(database, PageId::new(id.file, page));
@@ -455,10 +491,13 @@ impl BufferPool {
                 Err(error) => return Err(error),
             };
             self.frame(index).loading.store(true, Ordering::Relaxed);
-            if !self.publish(index, key) {
-                break;
+            match self.publish(index, key, attached) {
+                Ok(true) => run.push(index),
+                Ok(false) => break,
+                // Those in front of it were published while the database was there: their reader gives them back.
+                Err(_) if !run.is_empty() => break,
+                Err(error) => return Err(error),
             }
-            run.push(index);
         }
         Ok(run)
     }
