@@ -1,11 +1,11 @@
 //! After a restart: the server's content against the ledger.
 //!
-//! Everything acknowledged is there; of what was under way each transaction is there whole or not at all; nothing else is
-//! there; every database is online; DBCC CHECKDB finds nothing. What was under way is settled by what is found.
+//! Everything acknowledged is there; of what was under way each transaction is there whole or not at all, in two databases as well;
+//! nothing else is there; what was made of a database still holds what it was made with; every database is online; DBCC CHECKDB finds nothing. What was under way is settled by what is found.
 
 use crate::client::{ask, rows};
 use crate::workload::administrator::{create_statement, restore_statement};
-use crate::workload::ledger::{CLIENTS, COPY, Database, Intent, Ledger, Snapshot};
+use crate::workload::ledger::{CLIENTS, Database, Derived, Intent, Ledger, Snapshot};
 use crate::workload::model::{Extra, Row, Tables};
 use lab::client::Connection;
 use std::collections::BTreeMap;
@@ -26,6 +26,9 @@ struct Shown {
 /// The tables of one database by name.
 type Content = BTreeMap<String, Shown>;
 
+/// What became of each client's transaction under way in one database; `None` where there was none, or where it changed nothing.
+type Fates = Vec<Option<bool>>;
+
 /// Compares everything and settles what was under way.
 ///
 /// # Errors
@@ -34,16 +37,22 @@ pub fn check(ledger: &Ledger, connection: &mut Connection) -> Result<(), String>
     let states = states_after_recovery(connection)?;
     ledger.note(WHO, &format!("{states:?}"));
     let intent = ledger.intent.lock().take();
+    let mut fates = Vec::new();
     for (index, database) in ledger.databases.iter().enumerate() {
         let state = states.get(&database.name).map(String::as_str);
-        check_database(ledger, connection, (index, database), state, intent.as_ref())?;
+        fates.push(check_database(
+            ledger,
+            connection,
+            (index, database),
+            state,
+            intent.as_ref(),
+        )?);
     }
-    check_copy(
-        ledger,
-        connection,
-        states.get(COPY).map(String::as_str),
-        intent.as_ref(),
-    )?;
+    check_pairs(ledger, &fates)?;
+    for kind in Derived::ALL {
+        let state = states.get(kind.name()).map(String::as_str);
+        check_derived(ledger, connection, kind, state, intent.as_ref())?;
+    }
     check_configuration(ledger, connection, intent.as_ref())?;
     for name in states_after_recovery(connection)?.keys() {
         rows(connection, &format!("dbcc checkdb ('{name}') with no_infomsgs"))?;
@@ -81,7 +90,7 @@ fn check_database(
     (index, database): (usize, &Database),
     state: Option<&str>,
     intent: Option<&Intent>,
-) -> Result<(), String> {
+) -> Result<Fates, String> {
     let name = &database.name;
     let exists = database.standing.lock().exists;
     match (state, intent) {
@@ -129,6 +138,10 @@ fn check_database(
         Some(Intent::Restore(restored, file)) if *restored == index => {
             database.standing.lock().backups[*file].holds.clone()
         }
+        Some(Intent::Revert(reverted)) if *reverted == index => {
+            let snapshot = ledger.derived(Derived::Snapshot).lock().clone();
+            snapshot.ok_or("a revert without a snapshot")?.holds
+        }
         _ => Vec::new(),
     };
     if let Some(snapshot) = restored
@@ -141,17 +154,19 @@ fn check_database(
 }
 
 /// Each client's tables must be those settled or those under way.
-fn settle(ledger: &Ledger, database: &Database, content: &Content) -> Result<(), String> {
+fn settle(ledger: &Ledger, database: &Database, content: &Content) -> Result<Fates, String> {
     for name in content.keys() {
         if (0..CLIENTS).all(|client| !name.starts_with(&prefix(client))) {
             return Err(format!("{}: a table {name} that nobody made", database.name));
         }
     }
+    let mut fates = Fates::new();
     for client in 0..CLIENTS {
         let mut share = database.shares[client].lock();
         let against_settled = difference(content, client, &share.settled);
         let Some(wrong) = against_settled else {
-            share.under_way = None;
+            let under_way = share.under_way.take();
+            fates.push(under_way.filter(|tables| *tables != share.settled).map(|_| false));
             continue;
         };
         let Some(under_way) = share.under_way.take() else {
@@ -174,56 +189,73 @@ fn settle(ledger: &Ledger, database: &Database, content: &Content) -> Result<(),
             ),
         );
         share.settled = under_way;
+        fates.push(Some(true));
+    }
+    Ok(fates)
+}
+
+/// A transaction over two databases is in both or in neither.
+fn check_pairs(ledger: &Ledger, fates: &[Fates]) -> Result<(), String> {
+    for (client, pair) in ledger.pairs.iter().enumerate() {
+        let Some(pair) = pair.lock().take() else {
+            continue;
+        };
+        let [first, second] = pair.map(|index| fates[index][client]);
+        if first.zip(second).is_some_and(|(first, second)| first != second) {
+            let names = pair.map(|index| &ledger.databases[index].name);
+            return Err(format!(
+                "client {client}: the transaction over {names:?} is there in one alone: {first:?}, {second:?}"
+            ));
+        }
     }
     Ok(())
 }
 
-fn check_copy(
+fn check_derived(
     ledger: &Ledger,
     connection: &mut Connection,
+    kind: Derived,
     state: Option<&str>,
     intent: Option<&Intent>,
 ) -> Result<(), String> {
-    let settled = ledger.copy.lock().clone();
+    let settled = ledger.derived(kind).lock().take();
     let made = match intent {
-        Some(Intent::MakeCopy(index, file)) => Some((
-            *file,
-            &ledger.databases[*index],
-            ledger.databases[*index].standing.lock().backups[*file].holds.clone(),
-        )),
+        Some(Intent::Make(made, standing)) if *made == kind => Some(standing.clone()),
         _ => None,
     };
-    let may_be_gone = settled.is_none() || matches!(intent, Some(Intent::DropCopy));
-    let mut candidates = settled.unwrap_or_default();
-    match (state, made) {
-        (None, _) if may_be_gone => {
-            *ledger.copy.lock() = None;
-            return Ok(());
+    let name = kind.name();
+    let may_be_gone = settled.is_none() || matches!(intent, Some(Intent::DropDerived(dropped)) if *dropped == kind);
+    let mut candidates: Vec<Snapshot> = Vec::new();
+    match (state, made.as_ref().and_then(|made| made.file)) {
+        (None, _) if may_be_gone => return Ok(()),
+        (Some("RESTORING"), Some(file)) => {
+            let source = made.as_ref().map_or(0, |made| made.source);
+            restore_again(connection, &ledger.databases[source].name, file, name)?;
         }
-        (Some("RESTORING"), Some((file, source, holds))) => {
-            restore_again(connection, &source.name, file, COPY)?;
-            candidates = holds;
+        (Some("ONLINE"), _) => {
+            candidates.extend(settled.iter().flat_map(|settled| settled.holds.clone()));
+            match intent {
+                Some(Intent::ChangeCopy(changed)) if kind == Derived::Copy => candidates.push(changed.clone()),
+                _ => {}
+            }
         }
-        (Some("ONLINE"), made) => candidates.extend(made.into_iter().flat_map(|(_, _, holds)| holds)),
-        (state, _) => return Err(format!("{COPY} is {state:?}, under way: {}", told(intent))),
+        (state, _) => return Err(format!("{name} is {state:?}, under way: {}", told(intent))),
     }
-    let content = read(connection, COPY)?;
-    let found: Vec<Snapshot> = candidates
-        .iter()
-        .filter(|snapshot| differences(&content, snapshot).is_empty())
-        .cloned()
-        .collect();
+    candidates.extend(made.iter().flat_map(|made| made.holds.clone()));
+    let content = read(connection, name)?;
+    let (found, wrong): (Vec<_>, Vec<_>) = candidates
+        .into_iter()
+        .map(|snapshot| (differences(&content, &snapshot), snapshot))
+        .partition(|(differences, _)| differences.is_empty());
     if found.is_empty() {
-        let wrong: Vec<_> = candidates
-            .iter()
-            .map(|snapshot| differences(&content, snapshot))
-            .collect();
-        return Err(format!(
-            "{COPY} holds none of the {} backups it may hold: {wrong:?}",
-            candidates.len()
-        ));
+        let wrong: Vec<_> = wrong.into_iter().map(|(differences, _)| differences).collect();
+        return Err(format!("{name} holds nothing that it may hold: {wrong:?}"));
     }
-    *ledger.copy.lock() = Some(found);
+    let Some(mut standing) = made.or(settled) else {
+        return Err(format!("{name} is there, and was never made"));
+    };
+    standing.holds = found.into_iter().map(|(_, snapshot)| snapshot).collect();
+    *ledger.derived(kind).lock() = Some(standing);
     Ok(())
 }
 
@@ -252,6 +284,7 @@ fn told(intent: Option<&Intent>) -> String {
     match intent {
         None => "nothing".into(),
         Some(Intent::Backup(index, file, _)) => format!("Backup({index}, {file})"),
+        Some(Intent::ChangeCopy(_)) => "ChangeCopy".into(),
         Some(intent) => format!("{intent:?}"),
     }
 }

@@ -87,6 +87,12 @@ pub struct Counts {
     /// Checkpoints behind which the log had open transactions that were carried.
     #[serde(default)]
     pub carried: u64,
+    /// Acknowledged transactions over two databases.
+    #[serde(default)]
+    pub in_two_databases: u64,
+    /// Snapshots, clones and copies that were made, backups restored beside their database, and snapshots that were gone back to.
+    #[serde(default)]
+    pub derived: u64,
     /// Hostile clients that were borne.
     #[serde(default)]
     pub attacks: u64,
@@ -101,6 +107,8 @@ impl Counted for Counts {
         self.acknowledged += other.acknowledged;
         self.checks += other.checks;
         self.carried += other.carried;
+        self.in_two_databases += other.in_two_databases;
+        self.derived += other.derived;
         self.attacks += other.attacks;
     }
 
@@ -113,6 +121,8 @@ impl Counted for Counts {
             acknowledged,
             checks,
             carried,
+            in_two_databases,
+            derived,
             attacks,
         } = self;
         let what = match attacks {
@@ -125,7 +135,11 @@ impl Counted for Counts {
             0 => String::new(),
             _ => format!(", {carried} checkpoints with carried transactions"),
         };
-        format!("{what}{acknowledged} acknowledgements, {checks} comparisons{carried}")
+        let derived = match (in_two_databases, derived) {
+            (0, 0) => String::new(),
+            _ => format!(", {in_two_databases} transactions over two databases, {derived} derived databases"),
+        };
+        format!("{what}{acknowledged} acknowledgements, {checks} comparisons{carried}{derived}")
     }
 }
 
@@ -218,6 +232,8 @@ pub fn run_history(site: &Site, base: &Base, plan: &Plan, seed: u64) -> (Counts,
     }
     let failure = history.run(base).err();
     history.counts.carried = history.ledger.carried.load(Ordering::Relaxed);
+    history.counts.in_two_databases = history.ledger.in_two_databases.load(Ordering::Relaxed);
+    history.counts.derived = history.ledger.derived_made.load(Ordering::Relaxed);
     history.counts.acknowledged = history.ledger.acknowledged.load(Ordering::Relaxed);
     let failure = failure.map(|(cycle, what)| Failure {
         what,

@@ -1,4 +1,5 @@
-//! The administrator: backups, restores, files, settings, databases that come and go, beside the clients' transactions.
+//! The administrator: backups, restores, snapshots, clones, copies, files, settings, databases that come and go, beside the clients'
+//! transactions.
 //!
 //! | statement | gate |
 //! |---|---|
@@ -6,12 +7,15 @@
 //! | SHRINKFILE of log and data, SHRINKDATABASE, differential backup | shared |
 //! | recovery model, ALLOW_SNAPSHOT_ISOLATION, ACCELERATED_DATABASE_RECOVERY | shared |
 //! | BACKUP DATABASE, RESTORE, OFFLINE and ONLINE, DROP and CREATE DATABASE | alone, so that what they hold is known |
+//! | AS SNAPSHOT OF, AS COPY OF, CLONEDATABASE; going back to a snapshot | alone |
+//! | DELETE in the copy, DROP of what was made | alone |
 //! | READ_COMMITTED_SNAPSHOT | alone, as it asks for |
 
-use super::ledger::{CLIENTS, COPY, DATABASES, Database, Intent, Ledger};
+use super::ledger::{CLIENTS, DATABASES, Database, Derived, DerivedStanding, Intent, Ledger, Snapshot};
 use crate::client::{Answer, ask};
 use crate::random::Random;
 use lab::client::Connection;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const WHO: &str = "administrator";
@@ -216,14 +220,15 @@ impl Administrator<'_> {
 
     fn add_and_remove_file(&mut self, name: &str) -> Result<(), Stopped> {
         let add = format!("alter database {name} add file (name = {name}_2, filename = '{name}_2.ndf', size = 1MB)");
-        // 1828: a file that could not be removed is still there. 5042: the clients have put rows into it.
+        // 1828: a file that could not be removed is still there. 5042: the clients have put rows into it. 5094: a snapshot or a copy has
+        // its pages.
         self.attempt(&add, &[1828])?;
         let empty = format!("use {name} dbcc shrinkfile ({name}_2, emptyfile) with no_infomsgs");
         // 2555: clients have put rows into it.
         self.attempt(&empty, &[2555])?;
         self.attempt(
             &format!("use master alter database {name} remove file {name}_2"),
-            &[5042],
+            &[5042, 5094],
         )
         .map(|_| ())
     }
@@ -247,13 +252,21 @@ impl Administrator<'_> {
         let file = self.random.below(2) as usize;
         let has_backup = !database.standing.lock().backups[file].holds.is_empty();
         self.run("use master")?;
-        match self.random.below(9) {
+        match self.random.below(15) {
             0..=2 => self.back_up(database, file),
             3 if has_backup => self.restore(database, file),
-            4 if has_backup => self.copy(database, file),
-            5 => self.drop_copy(),
+            4 if has_backup => self.restore_beside(database, file),
+            5 => {
+                let kind = *self.random.choose(&Derived::ALL);
+                self.drop_derived(kind)
+            }
             6 => self.drop(database),
-            7 => {
+            7 | 8 => self.make_snapshot(database),
+            9 => self.revert(),
+            10 => self.make_clone(database),
+            11 => self.make_copy(database),
+            12 => self.change_copy(),
+            13 => {
                 let is_on = *self.random.choose(&["on", "off"]);
                 let name = &database.name;
                 self.run(&format!(
@@ -274,6 +287,7 @@ impl Administrator<'_> {
     }
 
     fn drop(&mut self, database: &Database) -> Result<(), Stopped> {
+        self.let_go(self.index)?;
         self.begin(Intent::Drop(self.index));
         self.run_exclusively(&format!("drop database {}", database.name))?;
         database.standing.lock().exists = false;
@@ -283,6 +297,7 @@ impl Administrator<'_> {
     }
 
     fn take_offline(&mut self, database: &Database) -> Result<(), Stopped> {
+        self.let_go(self.index)?;
         self.begin(Intent::TakeOffline(self.index));
         self.run_exclusively(&format!(
             "alter database {} set offline with rollback immediate",
@@ -309,9 +324,10 @@ impl Administrator<'_> {
     fn restore(&mut self, database: &Database, file: usize) -> Result<(), Stopped> {
         let holds = database.standing.lock().backups[file].holds.clone();
         let [snapshot] = holds.as_slice() else {
-            // Which of two backups the file holds is found out by `copy`, without doubt about this database.
-            return self.copy(database, file);
+            // Which of two backups the file holds is found out beside this database, without doubt about it.
+            return self.restore_beside(database, file);
         };
+        self.let_go(self.index)?;
         self.begin(Intent::Restore(self.index, file));
         self.run_restore(database, file, &database.name)?;
         database.adopt(snapshot);
@@ -334,22 +350,145 @@ impl Administrator<'_> {
         }
     }
 
-    fn copy(&mut self, database: &Database, file: usize) -> Result<(), Stopped> {
-        self.begin(Intent::MakeCopy(self.index, file));
-        self.run_restore(database, file, COPY)?;
-        *self.ledger.copy.lock() = Some(database.standing.lock().backups[file].holds.clone());
+    /// What a derived database will be, before it is made.
+    fn begin_derived(&self, kind: Derived, file: Option<usize>, holds: Vec<Snapshot>) -> DerivedStanding {
+        let standing = DerivedStanding {
+            source: self.index,
+            file,
+            holds,
+        };
+        self.begin(Intent::Make(kind, standing.clone()));
+        standing
+    }
+
+    fn end_derived(&self, kind: Derived, standing: DerivedStanding) {
+        *self.ledger.derived(kind).lock() = Some(standing);
+        self.ledger.derived_made.fetch_add(1, Ordering::Relaxed);
+        self.end();
+    }
+
+    fn restore_beside(&mut self, database: &Database, file: usize) -> Result<(), Stopped> {
+        let holds = database.standing.lock().backups[file].holds.clone();
+        let standing = self.begin_derived(Derived::Restored, Some(file), holds);
+        self.run_restore(database, file, Derived::Restored.name())?;
+        self.end_derived(Derived::Restored, standing);
+        Ok(())
+    }
+
+    fn make_snapshot(&mut self, database: &Database) -> Result<(), Stopped> {
+        self.drop_derived(Derived::Snapshot)?;
+        let (name, snapshot) = (&database.name, Derived::Snapshot.name());
+        let files = self.ask(&format!("select name from {name}.sys.database_files where type = 0"))?;
+        let logical_names = files.rows.iter().filter_map(|row| row.first()?.as_deref());
+        let sparse_files = logical_names.map(|file| format!("(name = {file}, filename = '{snapshot}_{file}.ss')"));
+        let sparse_files = sparse_files.collect::<Vec<_>>().join(", ");
+        let standing = self.begin_derived(Derived::Snapshot, None, vec![database.snapshot()]);
+        self.run(&format!(
+            "create database {snapshot} on {sparse_files} as snapshot of {name}"
+        ))?;
+        self.end_derived(Derived::Snapshot, standing);
+        Ok(())
+    }
+
+    /// Goes back to the snapshot if it is one of the database in turn.
+    fn revert(&mut self) -> Result<(), Stopped> {
+        let snapshot = self.ledger.derived(Derived::Snapshot).lock().clone();
+        let Some(snapshot) = snapshot.filter(|snapshot| snapshot.source == self.index) else {
+            return Ok(());
+        };
+        // A database with a copy is not reverted.
+        self.drop_derived_of(Derived::Copy, self.index)?;
+        let database = &self.ledger.databases[self.index];
+        self.begin(Intent::Revert(self.index));
+        self.run_exclusively(&format!(
+            "restore database {} from database_snapshot = '{}'",
+            database.name,
+            Derived::Snapshot.name()
+        ))?;
+        if let [content] = snapshot.holds.as_slice() {
+            database.adopt(content);
+        }
+        self.ledger.derived_made.fetch_add(1, Ordering::Relaxed);
         self.end();
         Ok(())
     }
 
-    fn drop_copy(&mut self) -> Result<(), Stopped> {
-        if self.ledger.copy.lock().is_none() {
+    fn make_clone(&mut self, database: &Database) -> Result<(), Stopped> {
+        self.drop_derived(Derived::Clone)?;
+        let mut content = database.snapshot();
+        let tables = content.iter_mut().flat_map(|tables| tables.values_mut());
+        tables.for_each(|table| table.rows.clear());
+        let standing = self.begin_derived(Derived::Clone, None, vec![content]);
+        self.run(&format!(
+            "dbcc clonedatabase ({}, {}) with no_infomsgs",
+            database.name,
+            Derived::Clone.name()
+        ))?;
+        self.end_derived(Derived::Clone, standing);
+        Ok(())
+    }
+
+    fn make_copy(&mut self, database: &Database) -> Result<(), Stopped> {
+        self.drop_derived(Derived::Copy)?;
+        let standing = self.begin_derived(Derived::Copy, None, vec![database.snapshot()]);
+        self.run(&format!(
+            "create database {} as copy of {}",
+            Derived::Copy.name(),
+            database.name
+        ))?;
+        self.end_derived(Derived::Copy, standing);
+        Ok(())
+    }
+
+    /// Deletes a part of all rows of the copy, in one transaction.
+    fn change_copy(&mut self) -> Result<(), Stopped> {
+        let Some(mut copy) = self.ledger.derived(Derived::Copy).lock().clone() else {
+            return Ok(());
+        };
+        // After a change that was cut off the check has found out which it is.
+        let [content] = copy.holds.as_mut_slice() else {
+            return Ok(());
+        };
+        let divisor = 2 + self.random.below(4) as i32;
+        let mut batch = format!("use {}\nbegin tran\n", Derived::Copy.name());
+        for (name, table) in content.iter_mut().flatten() {
+            table.rows.retain(|id, _| id % divisor != 0);
+            batch += &format!("delete from {name} where id % {divisor} = 0\n");
+        }
+        batch += "commit tran\nuse master";
+        self.begin(Intent::ChangeCopy(content.clone()));
+        self.run(&batch)?;
+        *self.ledger.derived(Derived::Copy).lock() = Some(copy);
+        self.end();
+        Ok(())
+    }
+
+    fn drop_derived(&mut self, kind: Derived) -> Result<(), Stopped> {
+        if self.ledger.derived(kind).lock().is_none() {
             return Ok(());
         }
-        self.begin(Intent::DropCopy);
-        self.run_exclusively(&format!("drop database {COPY}"))?;
-        *self.ledger.copy.lock() = None;
+        self.begin(Intent::DropDerived(kind));
+        self.run_exclusively(&format!("drop database {}", kind.name()))?;
+        *self.ledger.derived(kind).lock() = None;
         self.end();
+        Ok(())
+    }
+
+    fn drop_derived_of(&mut self, kind: Derived, source: usize) -> Result<(), Stopped> {
+        let derived = self.ledger.derived(kind).lock().clone();
+        match derived.is_some_and(|derived| derived.source == source) {
+            true => self.drop_derived(kind),
+            false => Ok(()),
+        }
+    }
+
+    /// Drops what a statement on the database would be refused for.
+    fn let_go(&mut self, source: usize) -> Result<(), Stopped> {
+        for kind in Derived::ALL {
+            if kind.holds_its_source() {
+                self.drop_derived_of(kind, source)?;
+            }
+        }
         Ok(())
     }
 }

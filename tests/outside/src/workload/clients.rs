@@ -1,10 +1,10 @@
 //! A client: transactions one after the other, each in the ledger before it is sent.
 //!
 //! Most are several statements between BEGIN and COMMIT, definitions among them; some are rolled back, some go back to a
-//! savepoint, some are one statement alone. A few stay open in several batches while the others go on, small ones, as
+//! savepoint, some are one statement alone, some are in two databases. A few stay open in several batches while the others go on, small ones, as
 //! ACCELERATED_DATABASE_RECOVERY carries them through the log.
 
-use super::ledger::{Database, Ledger, Share};
+use super::ledger::{DATABASES, Database, Ledger, Share};
 use super::model::{Author, Tables};
 use crate::client::ask;
 use crate::random::Random;
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 const STATEMENTS_MAX: u64 = 5;
 /// How many transactions stay open between their batches.
 const PATIENT_PERCENT: u64 = 6;
+/// How many transactions are in two databases.
+const IN_TWO_PERCENT: u64 = 12;
 /// How long such a one waits after each batch, at most.
 const PAUSE_MS_MAX: u64 = 400;
 /// A checkpoint, and the transactions that the log says were carried.
@@ -60,6 +62,12 @@ fn write_transaction(author: &mut Author, settled: &Tables, random: &mut Random)
 /// Runs transactions until the connection is lost or the ledger closes.
 pub fn run(ledger: &Ledger, client: usize, connection: &mut Connection, mut random: Random) {
     while !ledger.is_closing() {
+        if random.percent(IN_TWO_PERCENT) {
+            if !run_in_two(ledger, client, connection, &mut random) {
+                return;
+            }
+            continue;
+        }
         let database = ledger.draw_database(&mut random);
         let gate = database.gate.read();
         if !database.standing.lock().exists {
@@ -113,6 +121,61 @@ fn run_one(
     let transaction = write_transaction(&mut author, &share.settled, random);
     let batch = format!("{use_it}\n{}use master", transaction.batch);
     settle(&mut share, &mut sender, &batch, transaction.outcome)
+}
+
+/// Runs one transaction that is in two databases; false when the connection is lost.
+fn run_in_two(ledger: &Ledger, client: usize, connection: &mut Connection, random: &mut Random) -> bool {
+    let left_out = random.below(DATABASES as u64) as usize;
+    let pair = [[1, 2], [0, 2], [0, 1]][left_out];
+    let databases = pair.map(|index| &ledger.databases[index]);
+    let _gates = databases.map(|database| database.gate.read());
+    if databases.iter().any(|database| !database.standing.lock().exists) {
+        std::thread::yield_now();
+        return true;
+    }
+    let mut shares = databases.map(|database| database.shares[client].lock());
+    let mut author = ledger.authors[client].lock();
+    let mut batch = String::new();
+    let mut outcomes = [shares[0].settled.clone(), shares[1].settled.clone()];
+    for (index, tables) in outcomes.iter_mut().enumerate() {
+        let begin = if index == 0 { "begin tran\n" } else { "" };
+        batch += &format!("use {}\n{begin}", databases[index].name);
+        let count = 1 + random.below(STATEMENTS_MAX);
+        batch += &statements(&mut author, tables, random, count);
+    }
+    let is_undone = random.percent(20);
+    batch += if is_undone { "rollback tran\n" } else { "commit tran\n" };
+    batch += "use master";
+    if !is_undone {
+        for (share, outcome) in shares.iter_mut().zip(outcomes) {
+            share.under_way = Some(outcome);
+        }
+        *ledger.pairs[client].lock() = Some(pair);
+    }
+    let mut sender = Sender {
+        ledger,
+        who: format!("client {client}"),
+        connection,
+    };
+    let said = sender.send(&batch);
+    if said == Said::Lost {
+        return false;
+    }
+    *ledger.pairs[client].lock() = None;
+    for share in &mut shares {
+        if let (Some(outcome), Said::Done) = (share.under_way.take(), said) {
+            share.settled = outcome;
+        }
+    }
+    match said {
+        Said::Done => {
+            ledger.acknowledge(&sender.who);
+            ledger.in_two_databases.fetch_add(1, Ordering::Relaxed);
+            true
+        }
+        Said::Deadlock => sender.send("use master") == Said::Done,
+        Said::Failed | Said::Lost => true,
+    }
 }
 
 /// A transaction that stays open beside the others: small, in parts, with a savepoint that it may go back to.

@@ -5,6 +5,8 @@
 //!      |              would disturb them (restore, offline, drop)
 //!      +-- share of each client: settled tables | tables once the transaction under way is committed
 //!      +-- existence, backups
+//!   derived database: what was made of one of them (restored backup, snapshot, clone, copy), and what it may hold
+//!   pair of each client: the two databases of its transaction under way, which commits in both or in neither
 //!   intent: the administrator's statement under way
 //! ```
 //!
@@ -21,8 +23,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub const DATABASES: usize = 3;
 /// How many clients run transactions.
 pub const CLIENTS: usize = 3;
-/// Name of the database that backups are restored to beside their original.
-pub const COPY: &str = "outside_copy";
 const LINES_MAX: usize = 20_000;
 
 /// What one client has in one database.
@@ -42,6 +42,58 @@ pub type Snapshot = Vec<Tables>;
 pub struct BackupFile {
     /// What a restore of it may show: one snapshot, or two where a backup over it was cut off. None if there is no file.
     pub holds: Vec<Snapshot>,
+}
+
+/// Databases that are made of one of the workload's. There is at most one of each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Derived {
+    /// A backup that is restored beside its original.
+    Restored,
+    /// CREATE DATABASE ... AS SNAPSHOT OF.
+    Snapshot,
+    /// DBCC CLONEDATABASE: the tables without their rows.
+    Clone,
+    /// CREATE DATABASE ... AS COPY OF.
+    Copy,
+}
+
+impl Derived {
+    pub const ALL: [Derived; 4] = [Derived::Restored, Derived::Snapshot, Derived::Clone, Derived::Copy];
+
+    /// The name of the database.
+    pub fn name(self) -> &'static str {
+        match self {
+            Derived::Restored => "outside_restored",
+            Derived::Snapshot => "outside_snapshot",
+            Derived::Clone => "outside_clone",
+            Derived::Copy => "outside_copy",
+        }
+    }
+
+    /// Whether its source can be neither dropped, restored nor taken offline while it is there.
+    pub fn holds_its_source(self) -> bool {
+        match self {
+            Derived::Snapshot | Derived::Copy => true,
+            Derived::Restored | Derived::Clone => false,
+        }
+    }
+}
+
+/// A derived database.
+#[derive(Clone)]
+pub struct DerivedStanding {
+    /// Which database it was made of.
+    pub source: usize,
+    /// The backup file of the source that it was restored from, if it was.
+    pub file: Option<usize>,
+    /// What it may hold: one snapshot, or several where its change was cut off.
+    pub holds: Vec<Snapshot>,
+}
+
+impl std::fmt::Debug for DerivedStanding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "of database {}, backup {:?}", self.source, self.file)
+    }
 }
 
 /// The state of one database.
@@ -74,10 +126,14 @@ pub enum Intent {
     Backup(usize, usize, Snapshot),
     /// RESTORE WITH REPLACE from the file with that index.
     Restore(usize, usize),
-    /// RESTORE of a backup of the database as [`COPY`].
-    MakeCopy(usize, usize),
-    /// DROP DATABASE of [`COPY`].
-    DropCopy,
+    /// RESTORE FROM DATABASE_SNAPSHOT.
+    Revert(usize),
+    /// A derived database is made.
+    Make(Derived, DerivedStanding),
+    /// DROP DATABASE of a derived database.
+    DropDerived(Derived),
+    /// A change of the copy that leads to this.
+    ChangeCopy(Snapshot),
     /// sp_configure 'cost threshold for parallelism' and RECONFIGURE.
     Configure(u32),
 }
@@ -85,8 +141,10 @@ pub enum Intent {
 /// All that was promised.
 pub struct Ledger {
     pub databases: Vec<Database>,
-    /// What the copy may hold if it exists.
-    pub copy: Mutex<Option<Vec<Snapshot>>>,
+    /// The derived databases that exist, in the order of [`Derived::ALL`].
+    derived: [Mutex<Option<DerivedStanding>>; 4],
+    /// For each client, the two databases of its transaction under way, if it is in two.
+    pub pairs: Vec<Mutex<Option<[usize; 2]>>>,
     /// The value of 'cost threshold for parallelism'.
     pub cost_threshold: Mutex<u32>,
     /// The administrator's statement under way.
@@ -97,6 +155,10 @@ pub struct Ledger {
     pub acknowledged: AtomicU64,
     /// Checkpoints behind which the log had open transactions that were carried.
     pub carried: AtomicU64,
+    /// Acknowledged transactions over two databases.
+    pub in_two_databases: AtomicU64,
+    /// Derived databases that were made, and snapshots that were gone back to.
+    pub derived_made: AtomicU64,
     /// Set when the clients should come to an end.
     pub closing: AtomicBool,
     lines: Mutex<VecDeque<String>>,
@@ -134,12 +196,15 @@ impl Ledger {
         };
         Ledger {
             databases: (0..DATABASES).map(database).collect(),
-            copy: Mutex::new(None),
+            derived: Default::default(),
+            pairs: (0..CLIENTS).map(|_| Mutex::default()).collect(),
             cost_threshold: Mutex::new(5),
             intent: Mutex::new(None),
             authors: (0..CLIENTS).map(|client| Mutex::new(Author::new(client))).collect(),
             acknowledged: AtomicU64::new(0),
             carried: AtomicU64::new(0),
+            in_two_databases: AtomicU64::new(0),
+            derived_made: AtomicU64::new(0),
             closing: AtomicBool::new(false),
             lines: Mutex::new(VecDeque::new()),
             failures: Mutex::new(Vec::new()),
@@ -182,6 +247,11 @@ impl Ledger {
     /// Whether clients should come to an end.
     pub fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Relaxed) || !self.failures.lock().is_empty()
+    }
+
+    /// The state of a derived database, if it exists.
+    pub fn derived(&self, kind: Derived) -> &Mutex<Option<DerivedStanding>> {
+        &self.derived[kind as usize]
     }
 
     /// Draws one of the databases.

@@ -3,7 +3,7 @@
 //! - `model`: tables with their rows, and the statements that change both
 //! - `ledger`: per database and client what is settled and what is under way; what the administrator intends
 //! - `clients`: transactions, each in the ledger before it is sent and after it is acknowledged
-//! - `administrator`: backups, restores, files, settings, databases that come and go
+//! - `administrator`: backups, restores, snapshots, clones, copies, files, settings, databases that come and go
 //! - `rivals`: administrators that work on the same databases at once, with a ledger of their own
 
 pub mod administrator;
