@@ -228,7 +228,7 @@ impl Administrator<'_> {
         self.attempt(&empty, &[2555])?;
         self.attempt(
             &format!("use master alter database {name} remove file {name}_2"),
-            &[5042, 5094],
+            &[5042, 5069, 5094],
         )
         .map(|_| ())
     }
