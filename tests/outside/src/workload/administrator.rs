@@ -20,6 +20,8 @@ use std::time::Duration;
 
 const WHO: &str = "administrator";
 const IN_USE_RETRIES: u32 = 50;
+/// A revert that is refused for its files is refused each time.
+const REVERT_RETRIES: u32 = 5;
 const IN_USE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Runs statements until the connection is lost or the ledger closes.
@@ -400,15 +402,22 @@ impl Administrator<'_> {
         self.drop_derived_of(Derived::Copy, self.index)?;
         let database = &self.ledger.databases[self.index];
         self.begin(Intent::Revert(self.index));
-        self.run_exclusively(&format!(
+        let statement = format!(
             "restore database {} from database_snapshot = '{}'",
             database.name,
             Derived::Snapshot.name()
-        ))?;
-        if let [content] = snapshot.holds.as_slice() {
-            database.adopt(content);
+        );
+        for _ in 0..REVERT_RETRIES {
+            // 3101: the database is in use. 3137: it has another file since, or one less.
+            if self.attempt(&statement, &[3101, 3013, 3137])? {
+                if let [content] = snapshot.holds.as_slice() {
+                    database.adopt(content);
+                }
+                self.ledger.derived_made.fetch_add(1, Ordering::Relaxed);
+                break;
+            }
+            std::thread::sleep(IN_USE_PAUSE);
         }
-        self.ledger.derived_made.fetch_add(1, Ordering::Relaxed);
         self.end();
         Ok(())
     }
