@@ -438,6 +438,10 @@ engine::messages! { pub(crate) fn;
     index_hint_misplaced() = 1069, 16, 1, "Index hints are only allowed in a FROM or OPTION clause.";
     /// 1087: a table variable that was never declared.
     table_variable_not_declared(name: &str) = 1087, 15, 2, "Must declare the table variable \"{name}\".";
+    /// 3728: DROP CONSTRAINT of a name that the table has no constraint by.
+    no_constraint(name: &str) = 3728, 16, 1, "'{name}' is not a constraint.";
+    /// 3727: follows the reason why a constraint was not dropped (database.guide, "Fix Msg 3728").
+    constraint_not_dropped() = 3727, 16, 0, "Could not drop constraint. See previous errors.";
     /// 1750: follows the reason why a constraint was not made.
     constraint_not_made() = 1750, 16, 0, "Could not create constraint or index. See previous errors.";
     /// 3021: BACKUP or RESTORE in a transaction.

@@ -8,7 +8,7 @@ use super::scope::{Level, SelectLevel};
 use super::source::table_columns;
 use super::{Binder, ScopeColumn};
 use crate::messages;
-use crate::plan::{Check, Condition, Expr};
+use crate::plan::{Check, Condition, Expr, ExprKind};
 
 impl Binder<'_> {
     /// The CHECKs of a table that are meant.
@@ -86,8 +86,33 @@ impl Binder<'_> {
             columns: visible,
             ..SelectLevel::default()
         });
-        Ok(binder.within(level, |binder| binder.search_condition(&parsed))?.0)
+        let condition = binder.within(level, |binder| binder.search_condition(&parsed))?.0;
+        match asks_for_partition(&condition) {
+            // Rows would be judged by boundaries that SPLIT and MERGE change.
+            true => Err(messages::not_supported("$PARTITION in a CHECK constraint")),
+            false => Ok(condition),
+        }
     }
+}
+
+/// Whether a condition asks a partition function for the number of a partition.
+fn asks_for_partition(condition: &Condition) -> bool {
+    fn expression_asks(expression: &Expr) -> bool {
+        let mut asks = match &expression.kind {
+            ExprKind::Function { name, .. } => *name == crate::ast::PARTITION_SCOPE,
+            ExprKind::Case { branches, .. } => branches.iter().any(|(condition, _)| asks_for_partition(condition)),
+            _ => false,
+        };
+        expression.for_each_child(&mut |child| asks = asks || expression_asks(child));
+        asks
+    }
+    let mut asks = match condition {
+        Condition::And(parts) | Condition::Or(parts) => parts.iter().any(asks_for_partition),
+        Condition::Not(inner) => asks_for_partition(inner),
+        _ => false,
+    };
+    condition.for_each_expression(&mut |expression| asks = asks || expression_asks(expression));
+    asks
 }
 
 /// The columns of a table that a condition over its rows reads.

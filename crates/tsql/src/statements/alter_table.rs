@@ -526,11 +526,12 @@ impl Executor<'_> {
             }
         }
         if !changed {
-            let text = format!("'{constraint}' is not a constraint.");
-            return if if_exists {
-                Ok(())
-            } else {
-                Err(Error::new(3728, 16, 1, text))
+            return match if_exists {
+                true => Ok(()),
+                false => {
+                    Err(messages::no_constraint(&constraint.to_string())
+                        .followed_by(messages::constraint_not_dropped()))
+                }
             };
         }
         self.replace_definition(&database, &object, definition)

@@ -243,6 +243,14 @@ impl Executor<'_> {
         if of_indexes.iter().any(|(_, space)| !is_same(space)) {
             return Err(messages::not_supported("an index that is not aligned with its table"));
         }
+        if let Some(of_rows) = create.data_space.as_ref().filter(|of_rows| !is_same(of_rows)) {
+            if of_rows.column.is_none() {
+                filegroup_of(&database.entry(), &of_rows.name)?;
+            }
+            return Err(messages::not_supported(
+                "a table ON another place than its clustered index",
+            ));
+        }
         if let Some(written) = &create.text_filegroup {
             if !table.columns.iter().any(|column| is_unlimited(column.sql_type)) {
                 return Err(messages::text_space_without_column());
@@ -279,6 +287,9 @@ impl Executor<'_> {
                     return Err(not_aligned());
                 }
                 (index.data_space, table.data_space) = (partitioning.scheme, partitioning.scheme);
+                // The clustered index that DROP_EXISTING replaces goes with its table.
+                let clustered = table.indexes.iter_mut().filter(|former| former.index_id == 1);
+                clustered.for_each(|former| former.data_space = partitioning.scheme);
                 table.partitioning = Some(partitioning);
             }
             Some(_) if table.partitioning.is_some() => return Err(not_aligned()),

@@ -333,6 +333,8 @@ impl Executor<'_> {
         (is_split, value): (bool, &Expression),
     ) -> Result<()> {
         let (object, former) = self.function_object(database, "alter", name)?;
+        // Queries that ask for $PARTITION come to the function first and to its tables then.
+        self.session.engine.borrow().lock_definition(database, &object)?;
         let mut function = former.clone();
         let value = self.boundary(value, function.sql_type, 1)?;
         let known = function.ranges().position(&value);

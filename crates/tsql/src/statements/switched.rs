@@ -364,7 +364,12 @@ fn check_tables(source: &Side, target: &Side) -> Result<()> {
         if !side.table.disabled_indexes.is_empty() {
             return Err(messages::not_supported("SWITCH of a table with disabled indexes"));
         }
-        if side.table.text_space.is_some() {
+        // TRUNCATE and rebuilds note where large values stay, beside the rows as well.
+        if side
+            .table
+            .text_space
+            .is_some_and(|space| space != side.table.data_space)
+        {
             return Err(messages::not_supported("SWITCH of a table with TEXTIMAGE_ON"));
         }
     }
@@ -383,7 +388,7 @@ fn check_columns(source: &Side, target: &Side) -> Result<()> {
     }
     for (place, (one, other)) in own.iter().zip(others).enumerate() {
         let (name, from, to) = (&one.name, &source.name, &target.name);
-        if !name.eq_ignore_ascii_case(&other.name) {
+        if name.to_lowercase() != other.name.to_lowercase() {
             return Err(messages::switch_column_name(name, place + 1, from, &other.name, to));
         }
         if one.sql_type != other.sql_type || one.alias_type != other.alias_type {

@@ -457,6 +457,14 @@ fn switch_looks_at_rows() {
     assert_eq!(story.errors("use d alter table z switch to x partition 2"), [4972]);
     story.run("use d alter table u switch to x partition 2");
     assert_eq!(story.rows("select c from d.dbo.x where c = 'a'"), ["a"]);
+    // The table of a window that slides: emptied, it takes the next partition.
+    story.run(
+        "use d create table p (id int not null, f varchar(max)) on sl (id) insert p values (5, 'a'), (25, replicate(cast('b' as varchar(max)), 20000))
+         create table stage (id int not null, f varchar(max)) on a
+         alter table p switch partition 1 to stage truncate table stage
+         alter table p switch partition 3 to stage",
+    );
+    assert_eq!(story.rows("select id, len(f) from d.dbo.stage"), ["25 20000"]);
     story.is_sound("d");
 }
 
@@ -682,6 +690,31 @@ fn what_partitions_are_not_for_is_refused() {
     }
     story.run("use d create unique clustered index i on w (id)");
     assert_eq!(story.errors("use d create index j on w (v) on sl (v)"), [40517]);
+    for (create, number) in [
+        (
+            "table c1 (id int not null primary key clustered on sl (id)) on nowhere",
+            1921,
+        ),
+        (
+            "table c2 (id int not null primary key clustered on sl (id)) on sr (id)",
+            40517,
+        ),
+        (
+            "table c3 (id int not null primary key clustered on sl (id)) on a",
+            40517,
+        ),
+        ("table c4 (id int not null check ($partition.l(id) = 1))", 40517),
+        (
+            "table c5 (id int not null check (case when $partition.l(id) = 1 then 1 else 0 end = 1))",
+            40517,
+        ),
+    ] {
+        assert_eq!(story.errors(&format!("use d create {create}")), [number], "{create}");
+    }
+    assert_eq!(
+        story.errors("use d alter table t add constraint k check (v > 0 and $partition.l(id) = 1)"),
+        [40517]
+    );
     let values = |count: usize| (0..count).map(|value| value.to_string()).collect::<Vec<_>>().join(", ");
     let many = |count| {
         format!(
@@ -736,6 +769,13 @@ fn a_clustered_index_that_is_made_again_partitions_a_table() {
          create unique clustered index c on t (k, id) with (drop_existing = on) on sl (id)",
     );
     assert_eq!(counts(&mut story, "t"), ["1 1", "2 1", "3 1", "4 1"]);
+    story.run(
+        "use d create table w (id int not null, twice as id * 2) create clustered index c on w (id) insert w values (5), (15)
+         create clustered index c on w (id, twice) with (drop_existing = on) on sl (id)",
+    );
+    assert_eq!(counts(&mut story, "w"), ["1 1", "2 1", "3 0", "4 0"]);
+    story.run("use d create clustered index c on w (id, twice) with (drop_existing = on) on sr (id)");
+    assert_eq!(counts(&mut story, "w"), ["1 1", "2 1", "3 0", "4 0"]);
     story.run("use d create table u (id int not null, k int not null, index i (id)) insert u select * from t");
     let found = story.errors("use d create clustered index i on u (id) with (drop_existing = on) on sl (id)");
     assert_eq!(found, [40517]);
