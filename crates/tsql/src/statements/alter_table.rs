@@ -528,10 +528,7 @@ impl Executor<'_> {
         if !changed {
             return match if_exists {
                 true => Ok(()),
-                false => {
-                    Err(messages::no_constraint(&constraint.to_string())
-                        .followed_by(messages::constraint_not_dropped()))
-                }
+                false => Err(messages::no_constraint(constraint).followed_by(messages::constraint_not_dropped())),
             };
         }
         self.replace_definition(&database, &object, definition)
