@@ -14,11 +14,11 @@ use super::policy::ScanMode;
 use super::read_ahead::{Ahead, PIECE_BYTES, ReadAhead, Window};
 use super::record::LogRecord;
 use super::state::LogPosition;
-use super::table::VlfPlace;
+use super::table::{LogFile, VlfPlace};
 use super::write::{VLFS_ENTERED_MAX, WRITE_BYTES_MAX};
 use crate::error::{Error, Result};
 use crate::waits::WaitType;
-use disk::{AlignedBuffer, File};
+use disk::{AlignedBuffer, DiskError, File};
 use std::sync::Arc;
 use vlf::block::{BlockHeader, FLAG_WRITE_START};
 use vlf::{
@@ -169,18 +169,24 @@ impl LogManager {
         vlfs.iter().map(|vlf| vlf.header.span().end()).collect()
     }
 
-    /// One read of the log, with its wait; 9001 when it fails.
-    fn read_for_scan(&self, file: &dyn File, offset: u64, buffer: &mut [u8]) -> Result<()> {
+    /// One read of the log, with its wait.
+    fn read_for_scan(&self, file: &dyn File, offset: u64, buffer: &mut [u8]) -> std::result::Result<(), DiskError> {
         let env = &self.env;
         let read = || file.read_at(offset, buffer);
-        env.waits
-            .time(&*env.clock, WaitType::IoCompletion, read)
-            .map_err(|error| {
-                let what = format!("LogReader: read of '{}'", error.path.display());
-                env.errorlog
-                    .write_error("Server", &Error::operating_system(&what, &Error::cause(&error)));
-                Error::log_not_available(&self.database)
-            })
+        env.waits.time(&*env.clock, WaitType::IoCompletion, read)
+    }
+
+    /// 9001 for a read that failed; the error log has the reason.
+    fn scan_failed(&self, error: &DiskError) -> Error {
+        let what = format!("LogReader: read of '{}'", error.path.display());
+        let reason = Error::operating_system(&what, &Error::cause(error));
+        self.env.errorlog.write_error("Server", &reason);
+        Error::log_not_available(&self.database)
+    }
+
+    /// The bytes of a file as of now; 0 if the log has it no more.
+    fn bytes_of_file(&self, file_id: u16) -> u64 {
+        self.hold().table.files.get(&file_id).map_or(0, LogFile::bytes)
     }
 
     fn route(&self, sequence: u32, even_free: bool) -> Option<Route> {
@@ -387,13 +393,29 @@ impl LogScan {
         env.waits.time(&*env.clock, WaitType::IoCompletion, advance)
     }
 
+    /// Reads the window anew. A large read goes beyond the VLF, into ones that are not needed: a shrink may take them away while it is
+    /// under way, from the table of VLFs first and from the file then, and what is left is read again.
     fn fill_window(&mut self, offset: u64) -> Result<()> {
+        loop {
+            let failed = match self.try_to_fill_window(offset) {
+                Ok(()) => return Ok(()),
+                Err(failed) => failed,
+            };
+            let now = self.log.bytes_of_file(self.route.file_id);
+            if now >= self.route.file_bytes {
+                return Err(self.log.scan_failed(&failed));
+            }
+            self.route.file_bytes = now;
+        }
+    }
+
+    fn try_to_fill_window(&mut self, offset: u64) -> std::result::Result<(), DiskError> {
         let route = &self.route;
         let vlf_end = route.header.span().end();
         let (bytes, limit) = match (route.large_reads, self.is_backup) {
             (true, _) => (LARGE_READ_BYTES, route.file_bytes),
-            (false, true) => (LARGE_READ_BYTES, vlf_end),
-            (false, false) => (BLOCK_BYTES_MAX as u64, vlf_end),
+            (false, true) => (LARGE_READ_BYTES, vlf_end.min(route.file_bytes)),
+            (false, false) => (BLOCK_BYTES_MAX as u64, vlf_end.min(route.file_bytes)),
         };
         let start = offset / READ_UNIT * READ_UNIT;
         let end = (offset + bytes).next_multiple_of(READ_UNIT).min(limit);
@@ -549,7 +571,8 @@ impl LogScan {
         };
         let mut start = AlignedBuffer::with_len(READ_UNIT as usize);
         self.log
-            .read_for_scan(&*route.file, route.header.start_offset, &mut start)?;
+            .read_for_scan(&*route.file, route.header.start_offset, &mut start)
+            .map_err(|failed| self.log.scan_failed(&failed))?;
         let expected = Expectations::first_of(&route.header);
         let bytes = expected.bytes_max.min(REACH_OF_WRITES);
         let is_lost = start[..SECTOR_BYTES].iter().all(|byte| *byte == 0)
@@ -576,7 +599,8 @@ impl LogScan {
             .min(route.header.span().end());
         let len = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
         let mut buffer = AlignedBuffer::with_len(len);
-        self.log.read_for_scan(&*route.file, start, &mut buffer)?;
+        let read = self.log.read_for_scan(&*route.file, start, &mut buffer);
+        read.map_err(|failed| self.log.scan_failed(&failed))?;
         let (mut offset, mut durable) = ((place - start) as usize, Lsn::ZERO);
         while offset < len {
             let expected = expected.skip(start + offset as u64 - place);

@@ -64,6 +64,28 @@ fn a_log_at_the_end_of_its_file_moves_on_and_the_second_round_shrinks() {
     }
 }
 
+/// `fn_dblog` beside DBCC SHRINKFILE was 9001: a large read goes on beyond the log, to an end of the file that is cut off meanwhile.
+#[test]
+fn a_reader_goes_on_when_the_end_of_the_file_is_cut_off() {
+    for policy in policies() {
+        let log = bench(policy).create();
+        let mut chain = TransactionChain::new(TransactionId(1));
+        let mut appended = Vec::new();
+        while log.vlfs()[1].status != 2 {
+            let number = appended.len() as u32;
+            let lsn = log.append(&mut chain, RecordKind::Change, &[&payload(number, 9_000)], 0);
+            appended.push(lsn.unwrap());
+            log.flush_to(Lsn::MAX).unwrap();
+        }
+        let last = *appended.last().unwrap();
+        let mut scan = log.scan(last).unwrap();
+        log.shrink_file(2, 0).unwrap();
+        assert!(log.files()[0].bytes < 2 * MB, "{policy:?}");
+        assert!(scan.next().unwrap().is_some(), "{policy:?}");
+        assert!(scan.next().unwrap().is_none(), "{policy:?}");
+    }
+}
+
 /// The rest of the VLF is not given up while a rollback may need it, or while no other is free.
 #[test]
 fn a_rollback_and_a_full_log_keep_the_rest_of_the_last_vlf() {
