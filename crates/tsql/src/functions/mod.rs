@@ -25,6 +25,7 @@ mod partition;
 mod property;
 mod sequence;
 mod session;
+mod spatial;
 mod string;
 mod string_search;
 mod system;
@@ -312,6 +313,10 @@ pub(crate) use hierarchy::{
 };
 pub use json::{JsonColumn, JsonValueKind, open_json_columns};
 pub(crate) use json::{json_array, json_element, json_member, json_object, modify_with};
+pub(crate) use spatial::{
+    Answer as SpatialAnswer, Constructor, constructor as spatial_constructor, member as spatial_member,
+    point_of as spatial_point,
+};
 pub use table_valued::{TABLE_FUNCTIONS, TableFunction, table_function};
 pub(crate) use time_zone::{at_time_zone, zoned_type};
 pub(crate) use xml_methods::{
