@@ -278,6 +278,8 @@ fn convert_argument(argument: Expr, parameter: Parameter, position: usize, funct
         _ if own.is_large_object() && !TAKES_LARGE_OBJECTS.contains(&function) => return Err(invalid()),
         _ if own == SqlType::Json && !TAKES_JSON.contains(&(function, position)) => return Err(invalid()),
         _ if own == SqlType::Json => own,
+        // What else there is of them are their own methods.
+        _ if own.is_spatial() && function != "datalength" => return Err(invalid()),
         Parameter::Any => own,
         Parameter::Text if own.is_character() => own,
         Parameter::Text if own.is_binary() => SqlType::VarChar(crate::scalar::data_type::byte_length(own)),
