@@ -87,7 +87,7 @@ pub struct Counts {
     /// Checkpoints behind which the log had open transactions that were carried.
     #[serde(default)]
     pub carried: u64,
-    /// Acknowledged transactions over two databases.
+    /// Transactions over two databases that came to an end.
     #[serde(default)]
     pub in_two_databases: u64,
     /// Snapshots, clones and copies that were made, backups restored beside their database, and snapshots that were gone back to.

@@ -13,7 +13,7 @@
 //! The roots of the first partition are where those of a table that is not partitioned are; the others follow in `other_partitions`.
 
 use super::definition::{StoredType, collation_of, stored_collation, stored_type, type_of};
-use super::{IndexDefinition, StorageRoot, TableDefinition};
+use super::{IndexDefinition, ObjectDefinition, StorageRoot, TableDefinition};
 use crate::error::{Error, Result};
 use crate::types::{Collation, KeyDirection, RowLayout, SqlType, Value, encode_stored_key_part};
 use serde::{Deserialize, Serialize};
@@ -168,6 +168,24 @@ impl PartitionFunction {
             is_descending: false,
             collation: self.collation,
             keys: self.boundaries.iter().map(key).collect(),
+        }
+    }
+}
+
+impl ObjectDefinition {
+    /// The partition function that it is, if it is one.
+    pub fn partition_function(&self) -> Option<&PartitionFunction> {
+        match self {
+            ObjectDefinition::PartitionFunction(function) => Some(function),
+            _ => None,
+        }
+    }
+
+    /// The partition scheme that it is, if it is one.
+    pub fn partition_scheme(&self) -> Option<&PartitionScheme> {
+        match self {
+            ObjectDefinition::PartitionScheme(scheme) => Some(scheme),
+            _ => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Database, object_root};
 use crate::cancel;
-use crate::catalog::{IndexDefinition, ObjectDefinition, TableDefinition};
+use crate::catalog::{IndexDefinition, TableDefinition};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
 use crate::page::{ObjectId, PageId};
@@ -298,22 +298,15 @@ impl Database {
             return Ok(());
         };
         let objects = self.catalog.objects(0);
-        let schemes = objects.iter().filter_map(|object| match &object.definition {
-            ObjectDefinition::PartitionScheme(scheme) => Some(scheme),
-            _ => None,
+        let mut schemes = objects.iter().filter_map(|object| object.definition.partition_scheme());
+        let scheme = schemes.find(|scheme| scheme.data_space == partitioning.scheme);
+        let mut functions = objects
+            .iter()
+            .filter_map(|object| object.definition.partition_function());
+        let as_said = scheme.and_then(|scheme| {
+            let function = functions.find(|function| function.function_id == scheme.function)?;
+            Some(function.partitioning(scheme, partitioning.column))
         });
-        let scheme = schemes
-            .into_iter()
-            .find(|scheme| scheme.data_space == partitioning.scheme);
-        let function = objects.iter().find_map(|object| match &object.definition {
-            ObjectDefinition::PartitionFunction(function) => {
-                (Some(function.function_id) == scheme.map(|scheme| scheme.function)).then_some(function)
-            }
-            _ => None,
-        });
-        let as_said = function
-            .zip(scheme)
-            .map(|(function, scheme)| function.partitioning(scheme, partitioning.column));
         if as_said.transpose()?.as_ref() != Some(partitioning) {
             let test = "it is partitioned as its scheme and function say";
             report.consistency.push(definition_finding(table, test));

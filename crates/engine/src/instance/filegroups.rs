@@ -5,7 +5,7 @@
 
 use super::{Instance, Operation};
 use crate::cancel;
-use crate::catalog::{DatabaseEntry, FilegroupEntry, ObjectDefinition, TableDefinition};
+use crate::catalog::{DatabaseEntry, FilegroupEntry, TableDefinition};
 use crate::database::Database;
 use crate::error::Result;
 
@@ -109,7 +109,7 @@ impl Database {
     pub fn filegroups_of_definitions(&self, session: u16) -> Vec<u16> {
         let mut found = Vec::new();
         for object in self.catalog.objects(session) {
-            if let ObjectDefinition::PartitionScheme(scheme) = &object.definition {
+            if let Some(scheme) = object.definition.partition_scheme() {
                 found.extend(scheme.filegroups.iter().chain(&scheme.next_used));
             }
             let Some(table) = object.definition.table() else {
@@ -136,15 +136,14 @@ impl Database {
                 || partitioning.is_some_and(|partitioning| partitioning.filegroups.iter().any(is_it))
         };
         let objects = self.catalog.objects(session);
-        objects.iter().find_map(|object| match &object.definition {
-            ObjectDefinition::PartitionScheme(scheme) => {
+        objects.iter().find_map(|object| {
+            let table = object.definition.table().filter(|table| is_there(table));
+            let scheme = object.definition.partition_scheme().filter(|scheme| {
                 let mut filegroups = scheme.filegroups.iter().chain(&scheme.next_used);
-                filegroups.any(is_it).then(|| scheme.name.clone())
-            }
-            other => other
-                .table()
-                .filter(|table| is_there(table))
-                .map(|table| table.name.clone()),
+                filegroups.any(is_it)
+            });
+            let names = (table.map(|table| &table.name), scheme.map(|scheme| &scheme.name));
+            names.0.or(names.1).cloned()
         })
     }
 }

@@ -29,7 +29,7 @@
 //! 32 = made by DBCC CLONEDATABASE, 64 = and verified, 128 = ACCELERATED_DATABASE_RECOVERY
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
 //! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 i32,u32 last CHECKDB that found nothing, 0 = none known
-//! 232 u32 further features: 1 = filegroups beside PRIMARY, 2 = partitions | 236 zero .. 256 room for later versions
+//! 232 u32 further features: 1 = filegroups beside PRIMARY, 2 = partitions; 0 although the bit is set: filegroups | 236 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded, 8 = restoring: a differential backup is being copied, 16 = restoring: nothing
 //! but the base was. A record of format 2 is read as one that is still to be upgraded, and written as one of format 3. `database::upgrade`
@@ -582,7 +582,7 @@ impl BootRecord {
             has_temporal_tables: number_at(bytes, AT_FEATURES) & FEATURE_TEMPORAL_TABLES != 0,
             has_indexed_views: number_at(bytes, AT_FEATURES) & FEATURE_INDEXED_VIEWS != 0,
             has_json: number_at(bytes, AT_FEATURES) & FEATURE_JSON != 0,
-            has_data_spaces: number_at(bytes, AT_FURTHER_FEATURES) & FURTHER_DATA_SPACES != 0,
+            has_data_spaces: says_data_spaces(bytes),
             has_partitions: number_at(bytes, AT_FURTHER_FEATURES) & FURTHER_PARTITIONS != 0,
             collation: bytes[AT_COLLATION],
             change_base: part(bytes, AT_CHANGE_BASE),
@@ -591,6 +591,13 @@ impl BootRecord {
             nothing_but_base: bytes[29] & 16 != 0,
         })
     }
+}
+
+/// Whether there are filegroups. A record that promises further features and names none is by a build whose highest bit of the first word
+/// were filegroups.
+fn says_data_spaces(bytes: &[u8; BOOT_BYTES]) -> bool {
+    let further = number_at(bytes, AT_FURTHER_FEATURES);
+    further & FURTHER_DATA_SPACES != 0 || further == 0 && number_at(bytes, AT_FEATURES) & FEATURE_FURTHER != 0
 }
 
 fn decode_ids(bytes: &[u8; BOOT_BYTES]) -> Option<IdCounters> {
@@ -780,6 +787,17 @@ mod tests {
         first.path.origin = None;
         first.needs_upgrade = true;
         assert_eq!(BootRecord::decode(&first.encode(), "vlf").unwrap(), first);
+    }
+
+    /// Read as a record without filegroups it would have been written without a word of them, and opened where they are not known.
+    #[test]
+    fn a_record_that_names_no_further_feature_has_filegroups() {
+        let mut bytes = sample().encode();
+        bytes[AT_FURTHER_FEATURES..AT_FURTHER_FEATURES + 4].copy_from_slice(&[0; 4]);
+        let record = BootRecord::decode(&bytes, "vlf").unwrap();
+        assert!(record.has_data_spaces && !record.has_partitions);
+        let again = BootRecord::decode(&record.encode(), "vlf").unwrap();
+        assert!(again.has_data_spaces && !again.has_partitions);
     }
 
     #[test]

@@ -10,19 +10,15 @@
 //! definitions name the former storage. Rows that move are logged one by one, as in SQL Server.
 
 use super::definition::{new_heap, new_roots, new_tree};
+use super::partitioned::{PartitionStorage, storages_of};
 use super::{Session, Table};
 use crate::catalog::{CatalogObject, ObjectDefinition, Partitioning, StorageRoot, TableDefinition};
 use crate::database::Database;
 use crate::error::{Error, Result};
+use crate::page::ObjectId;
 use crate::store::{Claim, Placement, ReadMode};
 use crate::types::Value;
 use std::sync::Arc;
-
-/// The storage of one partition, taken out of a definition.
-struct Taken {
-    heap: Option<StorageRoot>,
-    trees: Vec<StorageRoot>,
-}
 
 /// Puts the roots of a partition of one heap or tree into a list of all of them.
 fn spread(
@@ -54,8 +50,8 @@ impl TableDefinition {
     }
 
     /// Takes one partition's storage out, or puts another in its place.
-    fn exchange(&mut self, number: usize, with: &Taken) -> Result<Taken> {
-        let mut taken = Taken {
+    fn exchange(&mut self, number: usize, with: &PartitionStorage) -> Result<PartitionStorage> {
+        let mut taken = PartitionStorage {
             heap: None,
             trees: Vec::new(),
         };
@@ -77,13 +73,9 @@ impl TableDefinition {
         }
     }
 
-    fn storage_of(&self, number: usize) -> Result<Taken> {
-        let one = self.partition(number);
-        let one = one.ok_or_else(|| Error::assertion("a partition without storage"))?;
-        Ok(Taken {
-            heap: one.heap,
-            trees: one.indexes.iter().map(|index| index.storage).collect(),
-        })
+    fn storage_of(&self, number: usize) -> Result<PartitionStorage> {
+        let storage = storages_of(self)?.into_iter().nth(number);
+        storage.ok_or_else(|| Error::assertion("a partition without storage"))
     }
 }
 
@@ -104,7 +96,12 @@ fn table_of(object: &CatalogObject) -> Result<&TableDefinition> {
 
 impl Session {
     /// New storage for one partition.
-    fn new_partition(&mut self, database: &Arc<Database>, table: &TableDefinition, filegroup: u16) -> Result<Taken> {
+    fn new_partition(
+        &mut self,
+        database: &Arc<Database>,
+        table: &TableDefinition,
+        filegroup: u16,
+    ) -> Result<PartitionStorage> {
         let owner = database.clone();
         let filegroup = [u32::from(filegroup)];
         let name = format!("{}.{}", table.schema, table.name);
@@ -122,7 +119,7 @@ impl Session {
                     new_tree(ctx, &owner, room)
                 })?);
             }
-            Ok(Taken { heap, trees })
+            Ok(PartitionStorage { heap, trees })
         })
     }
 
@@ -182,12 +179,12 @@ impl Session {
         let trees = places
             .iter()
             .map(|place| given.trees.get(*place).copied().ok_or_else(lost));
-        let given = Taken {
+        let given = PartitionStorage {
             heap: given.heap,
             trees: trees.collect::<Result<_>>()?,
         };
         let taken = to.exchange(target_number, &given)?;
-        let mut back = Taken {
+        let mut back = PartitionStorage {
             heap: taken.heap,
             trees: from.storage_of(source_number)?.trees,
         };
@@ -198,7 +195,7 @@ impl Session {
         }
         from.exchange(source_number, &back)?;
         for table in [&from, &to] {
-            let rows = database.storage.row_counts.get(crate::page::ObjectId(given.unit()));
+            let rows = database.storage.row_counts.get(ObjectId(given.rows_unit()));
             database.modifications(table).note_rows(rows.unwrap_or(1));
         }
         self.replace_object(database, source, ObjectDefinition::Table(from))?;
@@ -240,8 +237,8 @@ impl Session {
         self.move_rows(&opened, source, |values| Ok(opened.number_of(values)? == number), true)
     }
 
-    /// Gives a table, which is partitioned as `former` says, the partitions that its function has after MERGE: the partition at `number` goes, and its rows move to where they belong
-    /// then.
+    /// Gives a table, which is partitioned as `former` says, the partitions that its function has after MERGE: the partition at `number`
+    /// goes, and its rows move to where they belong then.
     ///
     /// # Errors
     /// As for [`Session::split_partition`].
@@ -295,14 +292,6 @@ impl Session {
             }
         }
         Ok(())
-    }
-}
-
-impl Taken {
-    /// The unit of the rows.
-    fn unit(&self) -> u32 {
-        let root = self.heap.or(self.trees.first().copied());
-        root.map_or(0, |root| root.unit)
     }
 }
 

@@ -40,12 +40,13 @@ pub(super) struct Partitions {
 }
 
 impl Partitions {
-    /// Opens the partitions of a table; `open` opens one with its storage. `None` for a table that is not partitioned.
+    /// Opens the partitions of a table, which have these storages; `open` opens one. `None` for a table that is not partitioned.
     ///
     /// # Errors
     /// Those of `open`; 824 for a boundary that cannot be read.
     pub(super) fn open(
         definition: &TableDefinition,
+        storages: &[PartitionStorage],
         open: impl Fn(&PartitionStorage) -> Result<Table>,
     ) -> Result<Option<Partitions>> {
         let Some(partitioning) = &definition.partitioning else {
@@ -54,7 +55,6 @@ impl Partitions {
         let column = definition.columns.get(partitioning.column);
         let column = column.ok_or_else(|| Error::assertion("a table is partitioned by a column that is not there"))?;
         let ranges = |direction| partitioning.ranges(column.sql_type, column.collation, direction);
-        let storages = storages_of(definition)?;
         let tables = storages.iter().map(open).collect::<Result<Vec<Table>>>()?;
         let leading = definition.indexes.iter().map(|index| match index.keys.first() {
             Some((first, _)) if *first == partitioning.column => ranges(index.direction(0)).map(Some),
@@ -328,7 +328,15 @@ pub(super) struct PartitionStorage {
     /// The heap; `None` beside a clustered index.
     pub(super) heap: Option<StorageRoot>,
     /// The tree of every index, in the order of the definition.
-    pub(super) indexes: Vec<StorageRoot>,
+    pub(super) trees: Vec<StorageRoot>,
+}
+
+impl PartitionStorage {
+    /// The unit of the rows.
+    pub(super) fn rows_unit(&self) -> u32 {
+        let root = self.heap.or(self.trees.first().copied());
+        root.map_or(0, |root| root.unit)
+    }
 }
 
 /// The storage of a table's partitions; one for a table that is not partitioned.
@@ -349,13 +357,13 @@ pub(super) fn storages_of(definition: &TableDefinition) -> Result<Vec<PartitionS
             (Some(first), None) => Some(first),
             (Some(_), Some(other)) => Some(*definition.other_partitions.get(other).ok_or_else(lost)?),
         };
-        let indexes = definition.indexes.iter().map(|index| match number.checked_sub(1) {
+        let trees = definition.indexes.iter().map(|index| match number.checked_sub(1) {
             None => Ok(index.storage),
             Some(other) => index.other_partitions.get(other).copied().ok_or_else(lost),
         });
         Ok(PartitionStorage {
             heap,
-            indexes: indexes.collect::<Result<_>>()?,
+            trees: trees.collect::<Result<_>>()?,
         })
     };
     (0..count).map(storage).collect()

@@ -84,7 +84,7 @@ impl Table {
             .first()
             .ok_or_else(|| Error::assertion("a table without storage"))?;
         let mut table = open(first)?;
-        table.partitions = Partitions::open(definition, open)?;
+        table.partitions = Partitions::open(definition, &storages, open)?;
         if let Some(partitions) = table.partitions.as_ref().filter(|_| table.large.is_some()) {
             table.layout = LargeColumns::layout_over(database, definition.layout(), partitions.tables());
         }
@@ -107,7 +107,7 @@ impl Table {
     ) -> Result<Table> {
         let (storage, space, id) = (&database.storage, &database.space, definition.object_id);
         let open_tree = |root: &StorageRoot| Tree::open(storage, space, object_root(root), id);
-        let rows = match (&roots.heap, definition.clustered(), roots.indexes.first()) {
+        let rows = match (&roots.heap, definition.clustered(), roots.trees.first()) {
             (_, Some(_), Some(clustered)) => Rows::Tree(open_tree(clustered)?),
             (Some(heap), None, _) => Rows::Heap(Heap::open(storage, space, object_root(heap), id)?),
             // The rows of a view go when its clustered index is switched off.
@@ -121,7 +121,7 @@ impl Table {
         let nonclustered = definition
             .indexes
             .iter()
-            .zip(&roots.indexes)
+            .zip(&roots.trees)
             .enumerate()
             .filter(|(_, (index, _))| index.index_id != 1);
         let indexes = nonclustered

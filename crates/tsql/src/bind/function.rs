@@ -1,6 +1,6 @@
 //! Function calls: functions with special syntax or typing here, all others by their signature.
 
-use engine::catalog::{CatalogObject, ObjectDefinition};
+use engine::catalog::PartitionFunction;
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
@@ -106,17 +106,18 @@ impl<'a> Binder<'a> {
             return Err(messages::incorrect_syntax_near(name));
         }
         let database = self.session.database_of(&call.name)?;
-        let is_it = |object: &CatalogObject| matches!(&object.definition, ObjectDefinition::PartitionFunction(function) if function.name.to_lowercase() == name.to_lowercase());
-        let found = database
-            .catalog
-            .objects(self.session.id)
-            .into_iter()
-            .find(|object| is_it(object));
-        let object = found.ok_or_else(|| messages::no_partition_function(name))?;
-        self.session.hold(&database, &object, Reading::default())?;
-        let ObjectDefinition::PartitionFunction(function) = &object.definition else {
-            return Err(Error::assertion("a partition function that was found"));
-        };
+        let is_it = |function: &PartitionFunction| function.name.to_lowercase() == name.to_lowercase();
+        let objects = database.catalog.objects(self.session.id);
+        let mut objects = objects.iter();
+        let found = objects.find_map(|object| {
+            let function = object
+                .definition
+                .partition_function()
+                .filter(|function| is_it(function));
+            function.map(|function| (object, function))
+        });
+        let (object, function) = found.ok_or_else(|| messages::no_partition_function(name))?;
+        self.session.hold(&database, object, Reading::default())?;
         let [value] = call.arguments.as_slice() else {
             return Err(messages::function_requires(name, 1));
         };

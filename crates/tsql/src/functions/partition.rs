@@ -1,6 +1,5 @@
 //! `$PARTITION.function(value)`, which has special syntax: `bind` creates the call.
 
-use engine::catalog::ObjectDefinition;
 use engine::error::{Error, Result};
 use engine::types::Value;
 
@@ -14,9 +13,7 @@ pub(crate) fn partition_number(call: &Call<'_>) -> Result<Value> {
     let gone = || Error::assertion("a partition function that is not there");
     let database = session.instance.database_by_id(number(0) as u16).ok_or_else(gone)?;
     let object = database.catalog.by_id(number(1) as u32, session.id).ok_or_else(gone)?;
-    let ObjectDefinition::PartitionFunction(function) = &object.definition else {
-        return Err(gone());
-    };
+    let function = object.definition.partition_function().ok_or_else(gone)?;
     let value = call.values.get(2).cloned().unwrap_or(Value::Null).whole()?;
     Ok(Value::Int(function.partition_of(&value) as i32 + 1))
 }

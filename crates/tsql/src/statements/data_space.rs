@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use engine::catalog::{
-    DatabaseEntry, IndexDefinition, ObjectDefinition, PartitionFunction, PartitionScheme, Partitioning, TableDefinition,
+    DatabaseEntry, IndexDefinition, PartitionFunction, PartitionScheme, Partitioning, TableDefinition,
 };
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -61,10 +61,8 @@ pub(super) fn partitions_resource(database: &Database) -> Resource {
 /// A partition scheme that a session sees, by its name.
 pub(super) fn scheme_named(database: &Database, session: u16, name: &Identifier) -> Option<PartitionScheme> {
     let objects = database.catalog.objects(session);
-    objects.iter().find_map(|object| match &object.definition {
-        ObjectDefinition::PartitionScheme(scheme) if name.is(&scheme.name) => Some(scheme.clone()),
-        _ => None,
-    })
+    let mut schemes = objects.iter().filter_map(|object| object.definition.partition_scheme());
+    schemes.find(|scheme| name.is(&scheme.name)).cloned()
 }
 
 /// A partition function that a session sees.
@@ -74,10 +72,10 @@ pub(super) fn function_where(
     is_it: impl Fn(&PartitionFunction) -> bool,
 ) -> Option<PartitionFunction> {
     let objects = database.catalog.objects(session);
-    objects.iter().find_map(|object| match &object.definition {
-        ObjectDefinition::PartitionFunction(function) if is_it(function) => Some(function.clone()),
-        _ => None,
-    })
+    let mut functions = objects
+        .iter()
+        .filter_map(|object| object.definition.partition_function());
+    functions.find(|function| is_it(function)).cloned()
 }
 
 /// Where an index is that is made with its table: the place of a partition scheme is judged with the table's.

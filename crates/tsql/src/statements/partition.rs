@@ -143,21 +143,11 @@ impl Executor<'_> {
 
     fn next_function_id(&self, database: &Database) -> u32 {
         let objects = database.catalog.objects(self.session.id);
-        let ids = objects.iter().filter_map(|object| match &object.definition {
-            ObjectDefinition::PartitionFunction(function) => Some(function.function_id + 1),
-            _ => None,
-        });
+        let functions = objects
+            .iter()
+            .filter_map(|object| object.definition.partition_function());
+        let ids = functions.map(|function| function.function_id + 1);
         ids.max().unwrap_or(PARTITION_FUNCTION_ID_FIRST)
-    }
-
-    /// The catalog's object of a function or scheme.
-    fn partition_object(
-        &self,
-        database: &Database,
-        is_it: impl Fn(&ObjectDefinition) -> bool,
-    ) -> Option<Arc<CatalogObject>> {
-        let objects = database.catalog.objects(self.session.id);
-        objects.into_iter().find(|object| is_it(&object.definition))
     }
 
     fn function_object(
@@ -166,16 +156,12 @@ impl Executor<'_> {
         verb: &str,
         name: &Identifier,
     ) -> Result<(Arc<CatalogObject>, PartitionFunction)> {
-        let is_it = |definition: &ObjectDefinition| matches!(definition, ObjectDefinition::PartitionFunction(function) if name.is(&function.name));
-        let object = self.partition_object(database, is_it);
-        let object = object.ok_or_else(|| messages::no_partition_object(verb, "function", &name.text))?;
-        match &object.definition {
-            ObjectDefinition::PartitionFunction(function) => {
-                let function = function.clone();
-                Ok((object, function))
-            }
-            _ => Err(Error::assertion("a partition function that was found")),
-        }
+        let mut objects = database.catalog.objects(self.session.id).into_iter();
+        let found = objects.find_map(|object| {
+            let function = object.definition.partition_function().cloned()?;
+            name.is(&function.name).then_some((object, function))
+        });
+        found.ok_or_else(|| messages::no_partition_object(verb, "function", &name.text))
     }
 
     fn scheme_object(
@@ -184,30 +170,22 @@ impl Executor<'_> {
         verb: &str,
         name: &Identifier,
     ) -> Result<(Arc<CatalogObject>, PartitionScheme)> {
-        let is_it = |definition: &ObjectDefinition| matches!(definition, ObjectDefinition::PartitionScheme(scheme) if name.is(&scheme.name));
-        let object = self.partition_object(database, is_it);
-        let object = object.ok_or_else(|| messages::no_partition_object(verb, "scheme", &name.text))?;
-        match &object.definition {
-            ObjectDefinition::PartitionScheme(scheme) => {
-                let scheme = scheme.clone();
-                Ok((object, scheme))
-            }
-            _ => Err(Error::assertion("a partition scheme that was found")),
-        }
+        let mut objects = database.catalog.objects(self.session.id).into_iter();
+        let found = objects.find_map(|object| {
+            let scheme = object.definition.partition_scheme().cloned()?;
+            name.is(&scheme.name).then_some((object, scheme))
+        });
+        found.ok_or_else(|| messages::no_partition_object(verb, "scheme", &name.text))
     }
 
     /// The schemes of a function.
     fn schemes_of(&self, database: &Database, function: u32) -> Vec<(Arc<CatalogObject>, PartitionScheme)> {
         let objects = database.catalog.objects(self.session.id).into_iter();
-        objects
-            .filter_map(|object| match &object.definition {
-                ObjectDefinition::PartitionScheme(scheme) if scheme.function == function => {
-                    let scheme = scheme.clone();
-                    Some((object, scheme))
-                }
-                _ => None,
-            })
-            .collect()
+        let schemes = objects.filter_map(|object| {
+            let scheme = object.definition.partition_scheme().cloned()?;
+            (scheme.function == function).then_some((object, scheme))
+        });
+        schemes.collect()
     }
 
     /// The tables that a scheme partitions.
@@ -276,10 +254,8 @@ impl Executor<'_> {
             next_used = Some(*next);
         }
         let objects = database.catalog.objects(self.session.id);
-        let ids = objects.iter().filter_map(|object| match &object.definition {
-            ObjectDefinition::PartitionScheme(scheme) => Some(scheme.data_space + 1),
-            _ => None,
-        });
+        let schemes = objects.iter().filter_map(|object| object.definition.partition_scheme());
+        let ids = schemes.map(|scheme| scheme.data_space + 1);
         let scheme = PartitionScheme {
             object_id: database.new_object_id()?,
             data_space: ids.max().unwrap_or(PARTITION_SCHEME_ID_FIRST),
@@ -343,7 +319,7 @@ impl Executor<'_> {
             (true, None) if function.boundaries.len() + 1 >= PARTITIONS_MAX => {
                 return Err(messages::too_many_partitions());
             }
-            (true, None) => function.ranges().partition_of(&value),
+            (true, None) => function.partition_of(&value),
             (false, known) => known.ok_or_else(messages::no_such_boundary)?,
         };
         match is_split {

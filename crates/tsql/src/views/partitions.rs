@@ -1,7 +1,7 @@
 //! Partition functions and schemes: `sys.partition_functions`, their parameters and boundaries, `sys.partition_schemes`,
 //! `sys.destination_data_spaces`.
 
-use engine::catalog::{ObjectDefinition, PartitionFunction, PartitionScheme};
+use engine::catalog::{PartitionFunction, PartitionScheme};
 use engine::types::{SqlType, Value};
 
 use super::values::stored_datetime;
@@ -24,13 +24,10 @@ pub(super) const VIEWS: &[SystemView] = &[
 
 fn functions(context: &SystemContext<'_>) -> Vec<PartitionFunction> {
     let objects = context.database.catalog.objects(context.session_id);
-    let mut found: Vec<PartitionFunction> = objects
+    let functions = objects
         .iter()
-        .filter_map(|object| match &object.definition {
-            ObjectDefinition::PartitionFunction(function) => Some(function.clone()),
-            _ => None,
-        })
-        .collect();
+        .filter_map(|object| object.definition.partition_function());
+    let mut found: Vec<PartitionFunction> = functions.cloned().collect();
     found.sort_by_key(|function| function.function_id);
     found
 }
@@ -38,13 +35,8 @@ fn functions(context: &SystemContext<'_>) -> Vec<PartitionFunction> {
 /// The partition schemes of the database, by their numbers.
 pub(super) fn schemes(context: &SystemContext<'_>) -> Vec<PartitionScheme> {
     let objects = context.database.catalog.objects(context.session_id);
-    let mut found: Vec<PartitionScheme> = objects
-        .iter()
-        .filter_map(|object| match &object.definition {
-            ObjectDefinition::PartitionScheme(scheme) => Some(scheme.clone()),
-            _ => None,
-        })
-        .collect();
+    let schemes = objects.iter().filter_map(|object| object.definition.partition_scheme());
+    let mut found: Vec<PartitionScheme> = schemes.cloned().collect();
     found.sort_by_key(|scheme| scheme.data_space);
     found
 }

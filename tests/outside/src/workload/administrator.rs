@@ -20,8 +20,8 @@ use std::time::Duration;
 
 const WHO: &str = "administrator";
 const IN_USE_RETRIES: u32 = 50;
-/// A revert that is refused for its files is refused each time.
-const REVERT_RETRIES: u32 = 5;
+/// 3101, 3702 and 5061: the database is in use. 3013 follows the first of them.
+const IN_USE: [i32; 4] = [3101, 3013, 3702, 5061];
 const IN_USE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Runs statements until the connection is lost or the ledger closes.
@@ -122,16 +122,17 @@ impl Administrator<'_> {
         Ok(answer)
     }
 
-    /// Runs a statement that may fail with the errors of these numbers alone; true when it succeeded.
-    fn attempt(&mut self, batch: &str, allowed: &[i32]) -> Result<bool, Stopped> {
+    /// Runs a statement that may fail with the errors of these numbers alone. Answers those that it had; none when it succeeded.
+    fn attempt(&mut self, batch: &str, allowed: &[i32]) -> Result<Vec<i32>, Stopped> {
         let answer = self.ask(batch)?;
         if answer.is_good() {
             self.ledger.acknowledge(WHO);
-            return Ok(true);
+            return Ok(Vec::new());
         }
-        if answer.lost.is_none() && answer.numbers().iter().all(|number| allowed.contains(number)) {
+        let numbers = answer.numbers();
+        if answer.lost.is_none() && numbers.iter().all(|number| allowed.contains(number)) {
             self.ledger.note(WHO, &format!("allowed: {}", answer.failure()));
-            return Ok(false);
+            return Ok(numbers);
         }
         self.ledger.fail(format!("{WHO}: {batch}: {}", answer.failure()));
         Err(Stopped)
@@ -144,14 +145,20 @@ impl Administrator<'_> {
     /// Runs a statement that needs the database for itself. No client is in it; work of the server's own may be for a moment,
     /// such as the undo of what the last end cut off.
     fn run_exclusively(&mut self, batch: &str) -> Result<(), Stopped> {
+        self.attempt_exclusively(batch, &[]).map(|_| ())
+    }
+
+    /// As [`Administrator::run_exclusively`], for a statement that may be refused for other reasons too; true when it succeeded.
+    fn attempt_exclusively(&mut self, batch: &str, refusals: &[i32]) -> Result<bool, Stopped> {
+        let allowed = [&IN_USE[..], refusals].concat();
         for _ in 0..IN_USE_RETRIES {
-            // 3101, 3702 and 5061: the database is in use.
-            if self.attempt(batch, &[3101, 3013, 3702, 5061])? {
-                return Ok(());
+            let numbers = self.attempt(batch, &allowed)?;
+            if numbers.is_empty() || numbers.iter().any(|number| refusals.contains(number)) {
+                return Ok(numbers.is_empty());
             }
             std::thread::sleep(IN_USE_PAUSE);
         }
-        self.run(batch)
+        self.run(batch).map(|()| true)
     }
 
     fn begin(&self, intent: Intent) {
@@ -407,16 +414,12 @@ impl Administrator<'_> {
             database.name,
             Derived::Snapshot.name()
         );
-        for _ in 0..REVERT_RETRIES {
-            // 3101: the database is in use. 3137: it has another file since, or one less.
-            if self.attempt(&statement, &[3101, 3013, 3137])? {
-                if let [content] = snapshot.holds.as_slice() {
-                    database.adopt(content);
-                }
-                self.ledger.derived_made.fetch_add(1, Ordering::Relaxed);
-                break;
+        // 3137: the database has another file since, or one less.
+        if self.attempt_exclusively(&statement, &[3137])? {
+            if let [content] = snapshot.holds.as_slice() {
+                database.adopt(content);
             }
-            std::thread::sleep(IN_USE_PAUSE);
+            self.ledger.derived_made.fetch_add(1, Ordering::Relaxed);
         }
         self.end();
         Ok(())

@@ -9,6 +9,7 @@ use super::model::{Author, Tables};
 use crate::client::ask;
 use crate::random::Random;
 use lab::client::Connection;
+use parking_lot::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -89,7 +90,7 @@ fn run_one(
     connection: &mut Connection,
     random: &mut Random,
 ) -> bool {
-    let mut share = database.shares[client].lock();
+    let share = database.shares[client].lock();
     let mut author = ledger.authors[client].lock();
     let mut sender = Sender {
         ledger,
@@ -111,16 +112,12 @@ fn run_one(
         let is_undone = random.percent(50);
         let outcome = if is_undone { share.settled.clone() } else { tables };
         let end = if is_undone { "rollback tran" } else { "commit tran" };
-        return settle(
-            &mut share,
-            &mut sender,
-            &format!("{use_it}\n{end}\nuse master"),
-            outcome,
-        );
+        let batch = format!("{use_it}\n{end}\nuse master");
+        return settle(&mut [share], &mut sender, &batch, vec![outcome]);
     }
     let transaction = write_transaction(&mut author, &share.settled, random);
     let batch = format!("{use_it}\n{}use master", transaction.batch);
-    settle(&mut share, &mut sender, &batch, transaction.outcome)
+    settle(&mut [share], &mut sender, &batch, vec![transaction.outcome])
 }
 
 /// Runs one transaction that is in two databases; false when the connection is lost.
@@ -136,46 +133,34 @@ fn run_in_two(ledger: &Ledger, client: usize, connection: &mut Connection, rando
     let mut shares = databases.map(|database| database.shares[client].lock());
     let mut author = ledger.authors[client].lock();
     let mut batch = String::new();
-    let mut outcomes = [shares[0].settled.clone(), shares[1].settled.clone()];
+    let settled: Vec<Tables> = shares.iter().map(|share| share.settled.clone()).collect();
+    let mut outcomes = settled.clone();
     for (index, tables) in outcomes.iter_mut().enumerate() {
         let begin = if index == 0 { "begin tran\n" } else { "" };
         batch += &format!("use {}\n{begin}", databases[index].name);
         let count = 1 + random.below(STATEMENTS_MAX);
         batch += &statements(&mut author, tables, random, count);
     }
-    let is_undone = random.percent(20);
-    batch += if is_undone { "rollback tran\n" } else { "commit tran\n" };
-    batch += "use master";
-    if !is_undone {
-        for (share, outcome) in shares.iter_mut().zip(outcomes) {
-            share.under_way = Some(outcome);
+    batch += match random.percent(20) {
+        true => {
+            outcomes = settled;
+            "rollback tran\n"
         }
-        *ledger.pairs[client].lock() = Some(pair);
-    }
+        false => "commit tran\n",
+    };
+    batch += "use master";
+    *ledger.pairs[client].lock() = Some(pair);
     let mut sender = Sender {
         ledger,
         who: format!("client {client}"),
         connection,
     };
-    let said = sender.send(&batch);
-    if said == Said::Lost {
+    if !settle(&mut shares, &mut sender, &batch, outcomes) {
         return false;
     }
     *ledger.pairs[client].lock() = None;
-    for share in &mut shares {
-        if let (Some(outcome), Said::Done) = (share.under_way.take(), said) {
-            share.settled = outcome;
-        }
-    }
-    match said {
-        Said::Done => {
-            ledger.acknowledge(&sender.who);
-            ledger.in_two_databases.fetch_add(1, Ordering::Relaxed);
-            true
-        }
-        Said::Deadlock => sender.send("use master") == Said::Done,
-        Said::Failed | Said::Lost => true,
-    }
+    ledger.in_two_databases.fetch_add(1, Ordering::Relaxed);
+    true
 }
 
 /// A transaction that stays open beside the others: small, in parts, with a savepoint that it may go back to.
@@ -197,17 +182,22 @@ fn patient_parts(author: &mut Author, tables: &mut Tables, random: &mut Random) 
     parts
 }
 
-/// Sends the batch that ends a transaction; false when the connection is lost.
-fn settle(share: &mut Share, sender: &mut Sender<'_>, batch: &str, outcome: Tables) -> bool {
-    share.under_way = Some(outcome);
+/// Sends the batch that ends a transaction, which leads to these tables of each share that it is in; false when the connection is lost.
+fn settle(shares: &mut [MutexGuard<'_, Share>], sender: &mut Sender<'_>, batch: &str, outcomes: Vec<Tables>) -> bool {
+    for (share, outcome) in shares.iter_mut().zip(outcomes) {
+        share.under_way = Some(outcome);
+    }
     let said = sender.send(batch);
     if said == Said::Lost {
         return false;
     }
-    let outcome = share.under_way.take();
+    for share in shares {
+        if let (Some(outcome), Said::Done) = (share.under_way.take(), said) {
+            share.settled = outcome;
+        }
+    }
     match said {
         Said::Done => {
-            share.settled = outcome.unwrap_or_default();
             sender.ledger.acknowledge(&sender.who);
             true
         }

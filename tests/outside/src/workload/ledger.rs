@@ -155,7 +155,7 @@ pub struct Ledger {
     pub acknowledged: AtomicU64,
     /// Checkpoints behind which the log had open transactions that were carried.
     pub carried: AtomicU64,
-    /// Acknowledged transactions over two databases.
+    /// Transactions over two databases that came to an end.
     pub in_two_databases: AtomicU64,
     /// Derived databases that were made, and snapshots that were gone back to.
     pub derived_made: AtomicU64,

@@ -331,7 +331,7 @@ fn memory_that_is_not_to_be_had_is_told_or_done_without() {
         1,
         &["2000 MB", "ulimit -v"],
     );
-    fails(&new, &mut limited(250_000, ""), 1, &["64 MB", "ulimit -v"]);
+    fails(&new, &mut limited(200_000, ""), 1, &["64 MB", "ulimit -v"]);
     let smaller = serve_once(&mut limited(1_000_000, ""));
     assert!(smaller.status.success(), "{}", text(&smaller));
     assert!(text(&smaller).contains("max server memory is"), "{}", text(&smaller));

@@ -99,14 +99,19 @@ impl Allocation {
         }
     }
 
-    /// A free extent of a filegroup, taking its files in turn. The end of a file that is to become shorter is kept free while there is
-    /// another.
-    pub(super) fn find_free(&mut self, storage: &DatabaseStorage, filegroup: u16) -> Option<ExtentId> {
+    /// Files that were added have no extent in use.
+    pub(super) fn meet_files(&mut self, storage: &DatabaseStorage) {
         for file in storage.files.file_ids() {
             if self.files.iter().all(|map| map.file != file) {
                 self.files.push(FileMap::new(file));
             }
         }
+    }
+
+    /// A free extent of a filegroup, taking its files in turn. The end of a file that is to become shorter is kept free while there is
+    /// another.
+    pub(super) fn find_free(&mut self, storage: &DatabaseStorage, filegroup: u16) -> Option<ExtentId> {
+        self.meet_files(storage);
         let found = self.find_free_before_ends(storage, filegroup);
         if found.is_some() || self.ends.is_empty() {
             return found;

@@ -291,6 +291,7 @@ impl SpaceMap {
         goal: Goal,
     ) -> Result<Option<ExtentId>> {
         let storage = ctx.storage;
+        allocation.meet_files(storage);
         let found = match (allocation.find_free_where(storage, goal), goal) {
             (None, Goal::OutOf { filegroup, .. }) if allocation.grow_another(storage, filegroup)? => {
                 allocation.find_free_where(storage, goal)

@@ -101,6 +101,55 @@ pub fn told(session: &mut Session, batch: &str) -> String {
     transcript.text
 }
 
+/// A power cut at an operation of statements: every statement has happened or has not, and those that were answered have. `begin` makes what they
+/// change, `seen` says what they have changed, `check` judges the database `d` besides; its text names the cut.
+pub fn cut_everywhere(
+    statements: &[&str],
+    sample: workbench::Sample,
+    begin: impl Fn() -> Story,
+    seen: impl Fn(&mut Story) -> Vec<String>,
+    check: impl Fn(&mut Story, &str),
+) {
+    let mut story = begin();
+    let mut states = vec![seen(&mut story)];
+    for batch in statements {
+        story.run(batch);
+        let changed = seen(&mut story);
+        assert_ne!(states.last(), Some(&changed), "{batch}");
+        states.push(changed);
+    }
+    let mut cuts = 0;
+    for number in (1..).step_by(sample.one_in) {
+        let mut story = begin();
+        let at = story.disk.operation_count() + number;
+        story.disk.power_cut_at(at);
+        let mut answered = 0;
+        for batch in statements {
+            story.answer(batch);
+            answered += usize::from(!story.disk.power_is_cut());
+        }
+        if !story.disk.power_is_cut() {
+            break;
+        }
+        cuts += 1;
+        let fate = [CutPolicy::AllKept, CutPolicy::AllLost, CutPolicy::RandomSectors][number as usize % 3];
+        let disk = story.disk.after_power_cut(fate, at);
+        story.start_on(disk);
+        story.is_sound("d");
+        let found = seen(&mut story);
+        let possible = &states[answered..(answered + 2).min(states.len())];
+        assert!(
+            possible.contains(&found),
+            "cut at {number}, {answered} answered: {found:?}, not one of {possible:?}"
+        );
+        check(&mut story, &format!("cut at {number}"));
+        story.is_sound("d");
+    }
+    println!("{cuts} cuts");
+    assert!(cuts > 1, "{cuts}");
+    sample.count(cuts);
+}
+
 impl Story {
     pub fn begin() -> Story {
         Story::on(SimDisk::new(7), LogPolicy::native())
