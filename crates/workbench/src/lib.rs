@@ -3,12 +3,14 @@
 //! A test whose depth is a choice asks for it here by a name, with two numbers: the quick one, and the one of `./test --deep`, which sets
 //! [`DEEP`]. A test that walks over every case, every operation at which the power can be cut, say, asks for a [`Sample`] of them: one in
 //! several when it has to be quick, all in a deep run. A deep run writes what each test has done into the file that [`COUNTS`] names, a line each: name, tab, number. `./test --deep`
-//! adds them to `tests/deep-runs.txt`, which counts what was ever run.
+//! adds them to `tests/deep-runs.txt`, which counts what was ever run. A test that draws its cases from a seed takes [`Depth::seeds`]: those
+//! of a deep run go on behind what is counted there, so that each deep run tries other cases.
 //!
 //! A test that ends by its failure has counted nothing: it counts behind its last assertion.
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -17,6 +19,9 @@ pub const DEEP: &str = "VLFLAB_DEEP";
 
 /// The variable with the file that counts go to.
 pub const COUNTS: &str = "VLFLAB_COUNTS";
+
+/// The book of deep runs.
+const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/deep-runs.txt");
 
 /// The variable that names another program than the tests', so that a deep run can try the one that is shipped.
 pub const PROGRAM: &str = "VLFLAB";
@@ -29,6 +34,8 @@ pub struct Depth {
     pub units: u64,
     /// Whether this is a deep run.
     pub is_deep: bool,
+    /// How many units deep runs have counted already; 0 in a quick run, which tries the same ones each time.
+    units_counted: u64,
 }
 
 /// The depth of the test `name`: `quick` units, or `deep` ones times the factor.
@@ -42,13 +49,23 @@ pub fn depth(name: &'static str, quick: u64, deep: u64) -> Depth {
             name,
             units: quick,
             is_deep: false,
+            units_counted: 0,
         },
         Some(factor) => Depth {
             name,
             units: deep * factor,
             is_deep: true,
+            units_counted: counted_in(&std::fs::read_to_string(BOOK).unwrap_or_default(), name),
         },
     }
+}
+
+/// What the book of deep runs says of `name`; 0 where it says nothing.
+fn counted_in(book: &str, name: &str) -> u64 {
+    let line = book
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix('\t'));
+    line.and_then(|line| line.split('\t').next()?.parse().ok()).unwrap_or(0)
 }
 
 fn factor_of(text: Option<&str>) -> Option<u64> {
@@ -58,6 +75,11 @@ fn factor_of(text: Option<&str>) -> Option<u64> {
 }
 
 impl Depth {
+    /// A seed for each unit, from 1; in a deep run, from the one behind those that were counted.
+    pub fn seeds(self) -> RangeInclusive<u64> {
+        self.units_counted + 1..=self.units_counted + self.units
+    }
+
     /// Counts the units as run without a failure. Quick runs are not counted.
     ///
     /// # Panics
@@ -135,6 +157,7 @@ impl Sample {
             name: self.name,
             units: cases,
             is_deep: self.one_in == 1,
+            units_counted: 0,
         };
         depth.count();
     }
@@ -152,5 +175,24 @@ mod tests {
         for text in ["", "0", "-1", "many"] {
             assert!(std::panic::catch_unwind(|| factor_of(Some(text))).is_err(), "{text:?}");
         }
+    }
+    #[test]
+    fn the_book_says_how_many_were_counted() {
+        let book = "# histories\t9\nhistories by locks\t25200\t25200 on a day\nhistories\t12\t2 on a day\n";
+        assert_eq!(counted_in(book, "histories"), 12);
+        assert_eq!(counted_in(book, "histories by locks"), 25_200);
+        assert_eq!(counted_in(book, "histories by"), 0);
+    }
+
+    #[test]
+    fn a_deep_run_goes_on_behind_what_was_counted() {
+        let depth = |units_counted| Depth {
+            name: "cases",
+            units: 3,
+            is_deep: true,
+            units_counted,
+        };
+        assert_eq!(depth(0).seeds(), 1..=3);
+        assert_eq!(depth(40).seeds(), 41..=43);
     }
 }

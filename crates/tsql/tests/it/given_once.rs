@@ -316,7 +316,7 @@ impl Life {
 fn no_id_is_given_twice_in_a_database_that_lives_dangerously() {
     let (mut cuts, mut restores) = (0, 0);
     let depth = workbench::depth("lives of a database", 3, 40);
-    for seed in 1..=depth.units {
+    for seed in depth.seeds() {
         let policy = if seed % 2 == 0 {
             LogPolicy::classic()
         } else {

@@ -201,7 +201,7 @@ fn views_stay_right_beside_other_sessions() {
 fn views_are_right_after_a_power_cut_at_any_operation() {
     let depth = workbench::depth("power cuts while indexed views are changed", 30, 500);
     let mut cuts = 0;
-    for seed in 0..depth.units {
+    for seed in depth.seeds() {
         let mut random = Random(seed + 1);
         let mut story = Story::begin();
         story.run("create database d");

@@ -254,7 +254,7 @@ fn history(seed: u64, policy: LogPolicy) -> usize {
 fn what_others_see_is_as_if_the_transaction_had_never_been() {
     let depth = workbench::depth("histories of marked rollbacks beside rollbacks in order", 12, 120);
     let mut seen_under_way = 0;
-    for seed in 0..depth.units {
+    for seed in depth.seeds() {
         let policy = [LogPolicy::native(), LogPolicy::classic()][seed as usize % 2];
         seen_under_way += history(seed, policy);
     }
