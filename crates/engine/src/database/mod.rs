@@ -370,6 +370,17 @@ impl Database {
         self.change_boot(|boot| boot.has_partitions = true)
     }
 
+    /// Says in the boot record that the catalog has defaults and rules of their own, before it does.
+    ///
+    /// # Errors
+    /// 823 when the boot record cannot be written.
+    pub(crate) fn note_standalone_objects(&self) -> Result<()> {
+        if self.boot.lock().has_standalone_objects {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.has_standalone_objects = true)
+    }
+
     /// Says in the boot record that the catalog has sequences, before it does.
     pub(crate) fn note_sequences(&self) -> Result<()> {
         if self.boot.lock().has_sequences {

@@ -49,6 +49,6 @@ pub(crate) use dependents::{
 pub(crate) use names::{function_kind, has_name, has_word, names_in, one_part_source};
 pub(crate) use regenerate::{condition_text, default_text, filter_text};
 pub(crate) use rules::check_function;
-pub(crate) use user_types::{Declared, UserTypes};
+pub(crate) use user_types::{Declared, UserTypes, require_unbound};
 pub(crate) use variables::{TABLE_COLUMNS_MAX, ignores_duplicates};
 pub use variables::{TableTypeId, TableVariableShape, VariableColumn, VariableScope};

@@ -181,6 +181,7 @@ impl Executor<'_> {
             Kind::FullText(_) => self.define(kind, |_| Err(messages::full_text_missing())),
             Kind::XmlSchema(schema) => self.define(kind, |executor| executor.xml_schema(schema)),
             Kind::CreateSynonym(synonym) => self.define(kind, |executor| executor.create_synonym(synonym)),
+            Kind::CreateStandalone(created) => return self.create_standalone(kind, created, line),
             Kind::CreateSequence(sequence) => self.define(kind, |executor| executor.sequence(sequence)),
             Kind::SwitchTriggers(switch) => self.define(kind, |executor| executor.switch_triggers(switch)),
             Kind::CreateDatabase(new) => self.by_system(line, |context, host| create_database(context, host, new)),

@@ -185,6 +185,8 @@ impl Executor<'_> {
             ObjectKind::Function => ("function", &["FN", "IF", "TF"]),
             ObjectKind::Sequence => ("sequence object", &["SO"]),
             ObjectKind::Synonym => ("synonym", &["SN"]),
+            ObjectKind::Default => ("default", &["D"]),
+            ObjectKind::Rule => ("rule", &["R"]),
             ObjectKind::Schema => ("schema", &[""]),
             ObjectKind::Type
             | ObjectKind::Database
@@ -209,6 +211,7 @@ impl Executor<'_> {
             }
         }
         let Some((database, object)) = found else {
+            self.check_no_default_constraint(drop.kind, name)?;
             return if drop.if_exists {
                 Ok(())
             } else {
@@ -216,6 +219,7 @@ impl Executor<'_> {
             };
         };
         self.lock_with_tables(&database, &object)?;
+        self.check_not_bound(&database, &object)?;
         if let Some(table) = versioned(&object) {
             return Err(messages::drop_of_versioned(&full_name(&database, table)));
         }
@@ -511,6 +515,8 @@ fn drop_of_another_kind(word: &str, name: &Name, code: &str) -> Error {
         "IF" | "TF" => ("table valued function", "FUNCTION"),
         "SN" => ("synonym", "SYNONYM"),
         "TR" => ("trigger", "TRIGGER"),
+        "D" => ("default", "DEFAULT"),
+        "R" => ("rule", "RULE"),
         _ => ("sequence object", "SEQUENCE"),
     };
     let wanted = word.split(' ').next().unwrap_or(word).to_uppercase();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use engine::catalog::{
-    CheckConstraint, ColumnDefinition, ComputedColumn, GeneratedColumn, Identity, IndexDefinition, IndexOptions,
-    LockEscalation, NUMERIC_TYPE_ID, NamedText, PeriodEnd, StorageRoot, TableDefinition,
+    Bindings, CheckConstraint, ColumnDefinition, ComputedColumn, GeneratedColumn, Identity, IndexDefinition,
+    IndexOptions, LockEscalation, NUMERIC_TYPE_ID, NamedText, PeriodEnd, StorageRoot, TableDefinition,
 };
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -193,6 +193,7 @@ impl Executor<'_> {
                 is_row_guid: false,
                 computed: None,
                 generated: None,
+                bound: Bindings::default(),
             });
         }
         check_size(&table)?;
@@ -483,6 +484,7 @@ impl Draft {
                 is_stored: computed.persisted,
             }),
             generated: None,
+            bound: Bindings::default(),
         });
         self.said_nullable.push(false);
         Ok(())
@@ -538,7 +540,11 @@ impl Draft {
             is_row_guid: column.row_guid,
             computed: None,
             generated: column.generated.map(generated_column),
+            bound: Bindings::default(),
         });
+        if let Some(added) = table.columns.last_mut() {
+            added.bound = declared.bindings_for(added);
+        }
         self.said_nullable.push(column.nullable == Some(true));
         Ok(())
     }

@@ -58,6 +58,7 @@ mod withheld;
 mod xml_schemas;
 
 pub use asking::SystemContext;
+pub(crate) use columns::shown_default;
 pub use dblog::inside;
 pub(crate) use described::COLUMN_PARTS;
 pub use described::Describer;

@@ -5,6 +5,7 @@
 mod alias_type;
 mod application_lock;
 mod backup_history;
+mod bindings;
 mod catalog;
 mod catalog_modules;
 mod columns_100;
@@ -80,7 +81,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 26] = [
+const TABLES: [&[SystemProcedure]; 27] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -100,6 +101,7 @@ const TABLES: [&[SystemProcedure]; 26] = [
     rename::PROCEDURES,
     temporal::PROCEDURES,
     alias_type::PROCEDURES,
+    bindings::PROCEDURES,
     extended_property::PROCEDURES,
     backup_history::PROCEDURES,
     jobs::PROCEDURES,
