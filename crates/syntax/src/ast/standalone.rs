@@ -12,6 +12,8 @@ pub struct CreateStandalone {
     pub expression: Expression,
     /// The same as a text that is read with QUOTED_IDENTIFIER on. The variable of a rule is a name in brackets there, `[@name]`.
     pub stored: String,
+    /// How many variables a rule has.
+    pub variables: usize,
     /// The whole batch.
     pub text: String,
 }

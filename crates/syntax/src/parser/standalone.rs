@@ -12,7 +12,7 @@ impl Parser<'_> {
     /// A default or rule, from that word on; `start` is where its CREATE begins. It must be alone in its batch.
     ///
     /// # Errors
-    /// 111 behind another statement; 160 and 161 for a rule that has no variable, or several.
+    /// 111 behind another statement.
     pub(super) fn create_standalone(&mut self, start: usize) -> Parsed<StatementKind> {
         let is_rule = self.at_word("RULE");
         self.advance()?;
@@ -23,16 +23,14 @@ impl Parser<'_> {
         })?;
         let name = self.name()?;
         self.expect_word("AS")?;
-        let (line, from) = (self.line(), self.token.start);
+        let from = self.token.start;
         let expression = match is_rule {
             true => self.condition()?,
             false => self.expression()?,
         };
         let written = self.text_between(from, self.previous.end);
-        let stored = match is_rule {
-            true => self.stored_rule(written, line)?,
-            false => self.stored_text(written, &mut Vec::new())?,
-        };
+        let mut variables = Vec::new();
+        let stored = self.stored_text(written, is_rule.then_some(&mut variables))?;
         self.eat(b';')?;
         self.expect_end()?;
         Ok(StatementKind::CreateStandalone(Box::new(CreateStandalone {
@@ -40,22 +38,13 @@ impl Parser<'_> {
             is_rule,
             expression,
             stored,
+            variables: variables.len(),
             text: self.text.to_owned(),
         })))
     }
 
-    fn stored_rule(&self, written: &str, line: u32) -> Parsed<String> {
-        let mut variables = Vec::new();
-        let stored = self.stored_text(written, &mut variables)?;
-        match variables.len() {
-            1 => Ok(stored),
-            0 => Err(ParseError::new(160, line, "Rule does not contain a variable.")),
-            _ => Err(ParseError::new(161, line, "Rule contains more than one variable.")),
-        }
-    }
-
-    /// A text as it means the same with QUOTED_IDENTIFIER on, with variables as names in brackets. The variables are noted, each once.
-    fn stored_text(&self, written: &str, variables: &mut Vec<String>) -> Parsed<String> {
+    /// A text as it means the same with QUOTED_IDENTIFIER on; of a rule, with variables as names in brackets, each of which is noted once.
+    fn stored_text(&self, written: &str, mut variables: Option<&mut Vec<String>>) -> Parsed<String> {
         let mut lexer = Lexer::new(written, self.lexer.quoted_identifier);
         let (mut stored, mut copied) = (String::with_capacity(written.len()), 0);
         loop {
@@ -64,6 +53,7 @@ impl Parser<'_> {
             let changed = match token.kind {
                 TokenKind::End => break,
                 TokenKind::Variable => {
+                    let Some(variables) = &mut variables else { continue };
                     let name = own.to_lowercase();
                     if !variables.contains(&name) {
                         variables.push(name.clone());

@@ -1,11 +1,12 @@
 //! CHECK constraints, rules and defaults from the catalog, bound over a row of their table's columns.
 
 use engine::catalog::{Bindings, CheckConstraint, ColumnDefinition, TableDefinition};
-use engine::error::{Error, Result};
+use engine::error::Result;
 use engine::types::{Length, SqlType};
 use syntax::lexer::{Lexer, TokenKind};
 
 use super::scope::{Level, SelectLevel};
+use super::sequence::Barred;
 use super::source::table_columns;
 use super::{Binder, ScopeColumn};
 use crate::messages;
@@ -60,13 +61,12 @@ impl Binder<'_> {
         Ok(conditions)
     }
 
-    /// A rule out of the catalog for a column at a place: the rule's variable, its only name in brackets, is the column.
+    /// A rule out of the catalog for a column at a place: its variable, a name in brackets, is the column.
     fn stored_rule(&self, text: &str, place: usize, column: &ColumnDefinition) -> Result<Condition> {
-        let variable = variable_of_rule(text).ok_or_else(|| Error::assertion("a rule without a variable"))?;
-        let visible = ScopeColumn {
+        let visible = variables_of_rule(text).into_iter().map(|name| ScopeColumn {
             qualifier: String::new(),
             path: None,
-            name: variable.to_owned(),
+            name,
             sql_type: column.sql_type,
             label: Label::Implicit(column.collation),
             nullable: true,
@@ -77,13 +77,14 @@ impl Binder<'_> {
             with_document: false,
             row_places: None,
             is_hidden: false,
-        };
+        });
         let parsed = crate::parser::parse_condition(text).map_err(messages::syntax)?;
         let mut binder = Binder::new(self.session, self.variables);
         binder.forbid_subqueries();
         binder.is_without_columns = true;
+        binder.next_value_place.here = Barred::Inside;
         let level = Level::Select(SelectLevel {
-            columns: vec![visible],
+            columns: visible.collect(),
             ..SelectLevel::default()
         });
         binder
@@ -159,6 +160,7 @@ impl Binder<'_> {
         let mut binder = Binder::new(self.session, self.variables);
         binder.forbid_subqueries();
         binder.is_without_columns = true;
+        binder.next_value_place.here = Barred::Inside;
         match binder.expression(&parsed) {
             Ok(bound) if bound.calls_module() => Err(messages::user_function_not_allowed()),
             Err(error) if error.number == NO_SUCH_FUNCTION => Err(messages::user_function_not_allowed()),
@@ -208,18 +210,23 @@ const NO_SUCH_FUNCTION: i32 = 4121;
 /// Errors of a condition that it has whatever the type of its variable.
 const OF_ANY_TYPE: [i32; 5] = [128, 174, 189, 195, 1046];
 
-/// The name that a rule's text has in place of its variable: the only one in it that begins with `@`.
-fn variable_of_rule(text: &str) -> Option<&str> {
-    let mut lexer = Lexer::new(text, true);
-    loop {
-        let token = lexer.next_token().ok()?;
-        let own = text.get(token.start..token.end)?;
+/// The names that a rule's text has in place of its variables: those that begin with `@`.
+fn variables_of_rule(text: &str) -> Vec<String> {
+    let (mut lexer, mut names) = (Lexer::new(text, true), Vec::new());
+    while let Ok(token) = lexer.next_token() {
+        let own = text.get(token.start..token.end).unwrap_or_default();
         match token.kind {
-            TokenKind::End => return None,
-            TokenKind::Bracketed if own.starts_with("[@") => return own.get(1..own.len() - 1),
+            TokenKind::End => break,
+            TokenKind::Bracketed if own.starts_with("[@") => {
+                let name = own.trim_start_matches('[').trim_end_matches(']').to_owned();
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
             _ => {}
         }
     }
+    names
 }
 
 /// Whether a condition asks a partition function for the number of a partition.

@@ -4,6 +4,10 @@
 //! has seen of SQL Server 2025.
 
 engine::messages! { pub(crate) fn;
+    /// 160
+    rule_without_variable() = 160, 15, 1, "Rule does not contain a variable.";
+    /// 161
+    rule_with_several_variables() = 161, 15, 1, "Rule contains more than one variable.";
     /// 513: a value that a rule does not allow.
     rule_violated(database: &str, table: &str, column: &str) = 513, 16, 0, "A column insert or update conflicts with a rule imposed by a previous CREATE RULE statement. The statement was terminated. The conflict occurred in database '{database}', table '{table}', column '{column}'.";
     /// 1710: a column of a table variable of a type that something is bound to.

@@ -25,7 +25,7 @@ impl Executor<'_> {
     }
 
     /// # Errors
-    /// 166, 2714, 2760; those of judging the expression.
+    /// 160, 161, 166, 2714, 2760; those of judging the expression.
     fn store_standalone(&mut self, created: &CreateStandalone) -> Result<()> {
         let name = &created.name;
         if name.database().is_some() {
@@ -39,7 +39,14 @@ impl Executor<'_> {
         self.check_schema(&database, schema)?;
         let binder = Binder::new(self.session, &self.batch.scope);
         match created.is_rule {
-            true => binder.check_rule(&created.stored)?,
+            true => {
+                binder.check_rule(&created.stored)?;
+                match created.variables {
+                    0 => return Err(messages::rule_without_variable()),
+                    1 => {}
+                    _ => return Err(messages::rule_with_several_variables()),
+                }
+            }
             false => binder.check_default_object(&created.stored)?,
         }
         let made = self.session.now_ticks();
