@@ -42,7 +42,7 @@ pub struct StandaloneDefinition {
 pub struct BoundExpression {
     /// The id of the object that is bound.
     pub object_id: u32,
-    /// Its expression.
+    /// A copy of the object's expression.
     pub expression: String,
 }
 

@@ -6,7 +6,7 @@ use super::{Expression, Name};
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateStandalone {
     pub name: Name,
-    /// CREATE RULE.
+    /// Whether a rule is made, not a default.
     pub is_rule: bool,
     /// The value or the condition.
     pub expression: Expression,

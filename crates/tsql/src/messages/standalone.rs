@@ -42,9 +42,12 @@ engine::messages! { pub(crate) fn;
     rule_of_kind() = 15107, 16, 1, "Cannot bind a rule to a computed column, a sparse column, or to a column of the following data types: text, ntext, image, timestamp, varchar(max), nvarchar(max), varbinary(max), xml, or user-defined data type.";
     /// 15148: neither a column nor a type.
     nothing_to_bind_to(name: &str) = 15148, 16, 1, "The data type or table column '{name}' does not exist or you do not have permission.";
-    /// 15236 to 15239: nothing is bound.
+    /// 15236: no default is bound to a column.
     column_without_default(name: &str) = 15236, 16, 1, "Column '{name}' has no default.";
+    /// 15237: no default is bound to a type.
     type_without_default(name: &str) = 15237, 16, 1, "User data type '{name}' has no default.";
+    /// 15238: no rule is bound to a column.
     column_without_rule(name: &str) = 15238, 16, 1, "Column '{name}' has no rule.";
+    /// 15239: no rule is bound to a type.
     type_without_rule(name: &str) = 15239, 16, 1, "User data type '{name}' has no rule.";
 }

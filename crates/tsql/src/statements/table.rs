@@ -178,22 +178,7 @@ impl Executor<'_> {
         if drop.kind == ObjectKind::DatabaseTrigger {
             return self.drop_database_trigger(name, drop.if_exists);
         }
-        let (word, wanted): (_, &[&str]) = match drop.kind {
-            ObjectKind::Table => ("table", &["U"]),
-            ObjectKind::View => ("view", &["V"]),
-            ObjectKind::Procedure => ("procedure", &["P"]),
-            ObjectKind::Function => ("function", &["FN", "IF", "TF"]),
-            ObjectKind::Sequence => ("sequence object", &["SO"]),
-            ObjectKind::Synonym => ("synonym", &["SN"]),
-            ObjectKind::Default => ("default", &["D"]),
-            ObjectKind::Rule => ("rule", &["R"]),
-            ObjectKind::Schema => ("schema", &[""]),
-            ObjectKind::Type
-            | ObjectKind::Database
-            | ObjectKind::Trigger
-            | ObjectKind::DatabaseTrigger
-            | ObjectKind::XmlSchemaCollection => ("type", &[]),
-        };
+        let (word, wanted) = dropped_kind(drop.kind);
         let found = if drop.kind == ObjectKind::Schema {
             let database = self.session.database();
             let schemas = database.catalog.objects(self.session.id);
@@ -492,6 +477,26 @@ impl Executor<'_> {
             return self.rebuild(database, object, definition, None);
         }
         self.replace_definition(database, object, definition)
+    }
+}
+
+/// What messages call an object that is dropped, and the letters of its kinds.
+fn dropped_kind(kind: ObjectKind) -> (&'static str, &'static [&'static str]) {
+    match kind {
+        ObjectKind::Table => ("table", &["U"]),
+        ObjectKind::View => ("view", &["V"]),
+        ObjectKind::Procedure => ("procedure", &["P"]),
+        ObjectKind::Function => ("function", &["FN", "IF", "TF"]),
+        ObjectKind::Sequence => ("sequence object", &["SO"]),
+        ObjectKind::Synonym => ("synonym", &["SN"]),
+        ObjectKind::Default => ("default", &["D"]),
+        ObjectKind::Rule => ("rule", &["R"]),
+        ObjectKind::Schema => ("schema", &[""]),
+        ObjectKind::Type
+        | ObjectKind::Database
+        | ObjectKind::Trigger
+        | ObjectKind::DatabaseTrigger
+        | ObjectKind::XmlSchemaCollection => ("type", &[]),
     }
 }
 
