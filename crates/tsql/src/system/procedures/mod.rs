@@ -23,6 +23,7 @@ mod privileges;
 mod refresh;
 mod registry;
 mod rename;
+mod server_version;
 mod session_context;
 mod sessions;
 mod space;
@@ -81,7 +82,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 27] = [
+const TABLES: [&[SystemProcedure]; 28] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -108,6 +109,7 @@ const TABLES: [&[SystemProcedure]; 27] = [
     help_jobs::PROCEDURES,
     files::PROCEDURES,
     registry::PROCEDURES,
+    server_version::PROCEDURES,
     xml_documents::PROCEDURES,
 ];
 
