@@ -37,6 +37,10 @@ pub use partition::{PARTITION_SCOPE, PartitionStatement, SwitchPartition, Trunca
 pub use query::*;
 pub use sequence::*;
 pub use standalone::CreateStandalone;
+
+/// The name of the method that `modify('path', value)` of json becomes; a name without a method that it could be taken for.
+pub const JSON_CHANGE: &str = "modify of json";
+
 pub use statistics::*;
 pub use synonym::CreateSynonym;
 pub use table::*;

@@ -10,6 +10,7 @@ use super::changed_rows::{ChangedRows, change_in};
 use super::deduce::Asked;
 use super::from::Stored;
 use super::hints::{Place, add_locking};
+use super::json_change::json_change;
 use super::query::assigns;
 use super::scope::{Level, SelectLevel, answers_to};
 use super::target::{Filled, Found};
@@ -389,6 +390,7 @@ impl<'a> Binder<'a> {
                         .clone()
                         .unwrap_or_else(|| Expr::constant(Value::Null, target.sql_type))
                 }
+                _ if json_change(&assignment.value).is_some() => Expr::constant(Value::Null, own.sql_type),
                 _ => {
                     self.deduce(&assignment.value, Asked::Assigned(own.sql_type))?;
                     self.with_next_value(|binder| binder.expression(&assignment.value))?

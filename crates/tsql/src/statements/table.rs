@@ -12,7 +12,7 @@ use super::disabled_index::check_clustered_is_enabled;
 use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
 use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
-use super::table_definition::index_columns;
+use super::table_definition::{index_columns, refuse_json_key};
 use super::versioning::{full_name, versioning_of};
 use crate::ast::{
     AlterTable, CreateIndex, CreateSchema, CreateTable, Drop, DropIndex, Identifier, Name, ObjectKind, StatementKind,
@@ -348,6 +348,9 @@ impl Executor<'_> {
 
     /// The index that CREATE INDEX describes.
     fn index_to_make(&self, create: &CreateIndex, definition: &TableDefinition) -> Result<IndexDefinition> {
+        for column in &create.columns {
+            refuse_json_key(definition, &column.name.text)?;
+        }
         let columns = index_columns(definition, &create.columns, &create.included_columns)?;
         if create.clustered && !columns.included.is_empty() {
             return Err(messages::include_of_clustered_index());

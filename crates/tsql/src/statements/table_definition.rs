@@ -383,6 +383,15 @@ pub(super) struct IndexColumns {
     pub included: Vec<usize>,
 }
 
+/// 1978 for a json as the key of an index or the subject of statistics; constraints say 1919.
+pub(super) fn refuse_json_key(table: &TableDefinition, column: &str) -> Result<()> {
+    let own = table.column(column).and_then(|place| table.columns.get(place));
+    match own.filter(|own| own.sql_type == SqlType::Json) {
+        Some(own) => Err(messages::json_key(&own.name, &table.name)),
+        None => Ok(()),
+    }
+}
+
 /// Finds the columns that an index, or the constraint behind it, is declared over.
 ///
 /// # Errors
