@@ -5,7 +5,7 @@
 //! `fill_and_recover /tmp/example 5120 5120 native 60`, where all the log is to be recovered, as without a recovery interval it is
 //! not.
 
-use engine::catalog::{ColumnDefinition, GrowthEntry, LockEscalation, TableDefinition};
+use engine::catalog::{Bindings, ColumnDefinition, GrowthEntry, LockEscalation, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::errorlog::ErrorLog;
@@ -45,6 +45,7 @@ fn column(name: &str, sql_type: SqlType) -> ColumnDefinition {
         is_row_guid: false,
         computed: None,
         generated: None,
+        bound: Bindings::default(),
     }
 }
 

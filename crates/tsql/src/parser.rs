@@ -60,11 +60,15 @@ pub(crate) fn parse_to_keep(text: &str, quoted_identifier: bool) -> Parsed<Parse
 }
 
 /// Procedures of the system that change definitions, and fire triggers for it.
-pub(crate) const DEFINING_PROCEDURES: [&str; 5] = [
+pub(crate) const DEFINING_PROCEDURES: [&str; 9] = [
     "sp_addextendedproperty",
     "sp_addtype",
+    "sp_bindefault",
+    "sp_bindrule",
     "sp_dropextendedproperty",
     "sp_rename",
+    "sp_unbindefault",
+    "sp_unbindrule",
     "sp_updateextendedproperty",
 ];
 

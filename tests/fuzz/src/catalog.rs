@@ -209,7 +209,7 @@ pub fn instance() -> Arc<Instance> {
     let options = InstanceOptions {
         folder: PathBuf::from("/instance"),
         server_name: "FUZZ".to_owned(),
-        version: ServerVersion::V2022,
+        version: ServerVersion::V2025,
         policy: LogPolicy::native(),
         max_server_memory_bytes: SERVER_MEMORY_BYTES,
         instant_file_initialization: true,

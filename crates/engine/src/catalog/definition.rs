@@ -8,6 +8,7 @@
 //! or dbo for a schema), and the kind `Principal`.
 
 use super::ExtendedProperty;
+use super::alias_type::AliasType;
 use super::clone::BelievedCounts;
 use super::computed::ComputedColumn;
 use super::database_entry::DatabaseEntry;
@@ -17,6 +18,7 @@ use super::intent::{CommitDecision, FileIntent};
 use super::options::IndexOptions;
 use super::partitioning::{PartitionFunction, PartitionScheme, Partitioning};
 use super::sequence::SequenceDefinition;
+use super::standalone::{Bindings, StandaloneDefinition};
 use super::synonym::SynonymDefinition;
 use super::temporal::{GeneratedColumn, SystemVersioning};
 use super::trigger::{DefinitionTrigger, TriggerEntry};
@@ -61,6 +63,8 @@ pub struct ColumnDefinition {
     pub computed: Option<ComputedColumn>,
     /// Which end of the period SYSTEM_TIME it is, if it is one.
     pub generated: Option<GeneratedColumn>,
+    /// The default and the rule that are bound to it. A database in which anything is bound says so in its boot record.
+    pub bound: Bindings,
 }
 
 /// `system_type_id` and `user_type_id` of `numeric` (SQL Server docs, "sys.types"); those of `decimal` are 106.
@@ -84,6 +88,12 @@ impl ColumnDefinition {
     /// Whether rows have nothing of it: a computed column that is computed when it is read.
     pub fn is_virtual(&self) -> bool {
         self.computed.as_ref().is_some_and(|computed| !computed.is_stored)
+    }
+
+    /// The expression that gives it a value when none is given: of its constraint, or of the default that is bound to it.
+    pub fn default_expression(&self) -> Option<&str> {
+        let constraint = self.default.as_ref().map(|default| default.text.as_str());
+        constraint.or_else(|| self.bound.default.as_ref().map(|bound| bound.expression.as_str()))
     }
 
     /// The name of its system type.
@@ -606,24 +616,6 @@ pub struct ModuleDefinition {
     pub created: (i32, u32),
 }
 
-/// Another name for a type (CREATE TYPE ... FROM, sp_addtype).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "StoredAliasType", try_from = "StoredAliasType")]
-pub struct AliasType {
-    /// The catalog row's id.
-    pub object_id: u32,
-    /// `user_type_id` of `sys.types`: [`USER_TYPE_ID_FIRST`] and above.
-    pub user_type_id: u32,
-    /// Schema name as declared.
-    pub schema: String,
-    /// Its name as declared.
-    pub name: String,
-    /// What it stands for.
-    pub base: SqlType,
-    /// Whether columns of it may be NULL when they do not say.
-    pub nullable: bool,
-}
-
 /// A type of tables (CREATE TYPE ... AS TABLE): what variables and parameters of it look like.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableType {
@@ -697,6 +689,8 @@ pub enum ObjectDefinition {
     ExtendedProperty(ExtendedProperty),
     Sequence(SequenceDefinition),
     Synonym(SynonymDefinition),
+    /// A default or rule of its own.
+    Standalone(StandaloneDefinition),
     PartitionFunction(PartitionFunction),
     PartitionScheme(PartitionScheme),
     XmlSchemaCollection(XmlSchemaCollection),
@@ -732,6 +726,7 @@ impl ObjectDefinition {
             | ObjectDefinition::IdentityReserve { object_id, .. } => *object_id,
             ObjectDefinition::Sequence(sequence) => sequence.object_id,
             ObjectDefinition::Synonym(synonym) => synonym.object_id,
+            ObjectDefinition::Standalone(own) => own.object_id,
             ObjectDefinition::PartitionFunction(function) => function.object_id,
             ObjectDefinition::PartitionScheme(scheme) => scheme.object_id,
             ObjectDefinition::XmlSchemaCollection(collection) => collection.object_id,
@@ -791,6 +786,7 @@ impl ObjectDefinition {
             ObjectDefinition::Module(module) => Some((&module.schema, &module.name)),
             ObjectDefinition::Sequence(sequence) => Some((&sequence.schema, &sequence.name)),
             ObjectDefinition::Synonym(synonym) => Some((&synonym.schema, &synonym.name)),
+            ObjectDefinition::Standalone(own) => Some((&own.schema, &own.name)),
             _ => None,
         }
     }
@@ -810,44 +806,6 @@ pub(super) fn stored_type(sql_type: SqlType) -> StoredType {
 
 pub(super) fn type_of((id, length, precision, scale): StoredType) -> Result<SqlType, String> {
     SqlType::from_catalog(id, length, precision, scale).ok_or_else(|| format!("unknown type id {id}"))
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct StoredAliasType {
-    object_id: u32,
-    user_type_id: u32,
-    schema: String,
-    name: String,
-    base: StoredType,
-    nullable: bool,
-}
-
-impl From<AliasType> for StoredAliasType {
-    fn from(alias: AliasType) -> StoredAliasType {
-        StoredAliasType {
-            object_id: alias.object_id,
-            user_type_id: alias.user_type_id,
-            schema: alias.schema,
-            name: alias.name,
-            base: stored_type(alias.base),
-            nullable: alias.nullable,
-        }
-    }
-}
-
-impl TryFrom<StoredAliasType> for AliasType {
-    type Error = String;
-
-    fn try_from(stored: StoredAliasType) -> Result<AliasType, String> {
-        Ok(AliasType {
-            base: type_of(stored.base).map_err(|problem| format!("type {}: {problem}", stored.name))?,
-            object_id: stored.object_id,
-            user_type_id: stored.user_type_id,
-            schema: stored.schema,
-            name: stored.name,
-            nullable: stored.nullable,
-        })
-    }
 }
 
 /// Statistics as they are stored.
@@ -952,6 +910,8 @@ struct StoredColumn {
     computed: Option<ComputedColumn>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     generated: Option<GeneratedColumn>,
+    #[serde(default, skip_serializing_if = "Bindings::is_empty")]
+    bound: Bindings,
 }
 
 impl From<ColumnDefinition> for StoredColumn {
@@ -967,6 +927,7 @@ impl From<ColumnDefinition> for StoredColumn {
             is_row_guid: column.is_row_guid,
             computed: column.computed,
             generated: column.generated,
+            bound: column.bound,
         }
     }
 }
@@ -987,6 +948,7 @@ impl TryFrom<StoredColumn> for ColumnDefinition {
             is_row_guid: stored.is_row_guid,
             computed: stored.computed,
             generated: stored.generated,
+            bound: stored.bound,
         })
     }
 }

@@ -12,6 +12,7 @@
 //! in a version with this name: a renamed object is not found by its old name. Invariant: new statistics increment a version of their
 //! table, and everything else increments the catalog's version. So statistics of one table do not invalidate plans that do not use it.
 
+mod alias_type;
 mod clone;
 mod computed;
 mod database_entry;
@@ -26,15 +27,17 @@ mod partitioning;
 mod property;
 mod sequence;
 mod snapshot;
+mod standalone;
 mod synonym;
 mod temporal;
 mod trigger;
 mod xml_schema;
 
 pub use crate::store::CATALOG_UNIT;
+pub use alias_type::AliasType;
 pub use database_entry::{DatabaseEntry, FileEntry, FilegroupEntry, GrowthEntry, PRIMARY_FILEGROUP};
 pub use definition::{
-    AliasType, CheckConstraint, ColumnDefinition, ForeignKey, Identity, IndexDefinition, ModuleDefinition, ModuleKind,
+    CheckConstraint, ColumnDefinition, ForeignKey, Identity, IndexDefinition, ModuleDefinition, ModuleKind,
     NUMERIC_TYPE_ID, NamedText, ObjectDefinition, ReferentialAction, StatisticsDefinition, StorageRoot,
     TableDefinition, TableType, USER_TYPE_ID_FIRST,
 };
@@ -53,6 +56,7 @@ pub use partitioning::{
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;
 pub use snapshot::{CopyBase, Reverting, SnapshotBase};
+pub use standalone::{Bindings, BoundExpression, StandaloneDefinition, StandaloneKind};
 pub use synonym::SynonymDefinition;
 pub use temporal::{GeneratedColumn, PeriodEnd, Retention, RetentionUnit, SystemVersioning};
 pub use trigger::{DefinitionTrigger, TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};

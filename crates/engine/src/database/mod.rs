@@ -264,8 +264,8 @@ impl Database {
                 && has_filtered_indexes <= boot.has_filtered_indexes
                 && has_disabled_indexes <= boot.has_disabled_indexes
                 && has_temporal_tables <= boot.has_temporal_tables
-                && has_data_spaces <= boot.has_data_spaces
-                && has_partitions <= boot.has_partitions
+                && has_data_spaces <= boot.further.has_data_spaces
+                && has_partitions <= boot.further.has_partitions
         };
         if is_known {
             return Ok(());
@@ -277,8 +277,8 @@ impl Database {
             boot.has_row_versions |= has_row_versions;
             boot.has_json |= has_json;
             boot.has_computed_columns |= has_computed_columns;
-            boot.has_data_spaces |= has_data_spaces;
-            boot.has_partitions |= has_partitions;
+            boot.further.has_data_spaces |= has_data_spaces;
+            boot.further.has_partitions |= has_partitions;
             boot.has_filtered_indexes |= has_filtered_indexes;
             boot.has_disabled_indexes |= has_disabled_indexes;
             boot.has_temporal_tables |= has_temporal_tables;
@@ -353,10 +353,10 @@ impl Database {
     /// # Errors
     /// 823 when the boot record cannot be written.
     pub(crate) fn note_data_spaces(&self) -> Result<()> {
-        if self.boot.lock().has_data_spaces {
+        if self.boot.lock().further.has_data_spaces {
             return Ok(());
         }
-        self.change_boot(|boot| boot.has_data_spaces = true)
+        self.change_boot(|boot| boot.further.has_data_spaces = true)
     }
 
     /// Says in the boot record that the catalog has partition functions, before it does.
@@ -364,10 +364,21 @@ impl Database {
     /// # Errors
     /// 823 when the boot record cannot be written.
     pub(crate) fn note_partitions(&self) -> Result<()> {
-        if self.boot.lock().has_partitions {
+        if self.boot.lock().further.has_partitions {
             return Ok(());
         }
-        self.change_boot(|boot| boot.has_partitions = true)
+        self.change_boot(|boot| boot.further.has_partitions = true)
+    }
+
+    /// Says in the boot record that the catalog has defaults and rules of their own, before it does.
+    ///
+    /// # Errors
+    /// 823 when the boot record cannot be written.
+    pub(crate) fn note_standalone_objects(&self) -> Result<()> {
+        if self.boot.lock().further.has_standalone_objects {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.further.has_standalone_objects = true)
     }
 
     /// Says in the boot record that the catalog has sequences, before it does.

@@ -29,7 +29,8 @@
 //! 32 = made by DBCC CLONEDATABASE, 64 = and verified, 128 = ACCELERATED_DATABASE_RECOVERY
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
 //! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 i32,u32 last CHECKDB that found nothing, 0 = none known
-//! 232 u32 further features: 1 = filegroups beside PRIMARY, 2 = partitions; 0 although the bit is set: filegroups | 236 zero .. 256 room for later versions
+//! 232 u32 further features: 1 = filegroups beside PRIMARY, 2 = partitions, 4 = defaults and rules of their own;
+//! 0 although the bit is set: filegroups | 236 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded, 8 = restoring: a differential backup is being copied, 16 = restoring: nothing
 //! but the base was. A record of format 2 is read as one that is still to be upgraded, and written as one of format 3. `database::upgrade`
@@ -138,7 +139,9 @@ const FEATURE_FURTHER: u32 = 2_147_483_648;
 const FURTHER_DATA_SPACES: u32 = 1;
 /// Bit of the further features: there are partition functions, schemes or partitioned tables.
 const FURTHER_PARTITIONS: u32 = 2;
-const FURTHER_KNOWN: u32 = FURTHER_DATA_SPACES | FURTHER_PARTITIONS;
+/// Bit of the further features: there are defaults and rules of their own, which columns may have bound.
+const FURTHER_STANDALONE_OBJECTS: u32 = 4;
+const FURTHER_KNOWN: u32 = FURTHER_DATA_SPACES | FURTHER_PARTITIONS | FURTHER_STANDALONE_OBJECTS;
 // Every bit of the first word has a meaning: what a later version adds is a further feature.
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
@@ -194,6 +197,45 @@ impl RecoveryModel {
         [RecoveryModel::Full, RecoveryModel::BulkLogged, RecoveryModel::Simple]
             .into_iter()
             .find(|model| model.number() == number)
+    }
+}
+
+/// What a database has or had, of the second word of features.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FurtherFeatures {
+    /// There are, or were, filegroups beside PRIMARY; of master: in an entry of a database.
+    pub has_data_spaces: bool,
+    /// There are, or were, partition functions, schemes or partitioned tables.
+    pub has_partitions: bool,
+    /// There are, or were, defaults and rules of their own.
+    pub has_standalone_objects: bool,
+}
+
+impl FurtherFeatures {
+    fn bits(self) -> u32 {
+        let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
+        feature(self.has_data_spaces, FURTHER_DATA_SPACES)
+            | feature(self.has_partitions, FURTHER_PARTITIONS)
+            | feature(self.has_standalone_objects, FURTHER_STANDALONE_OBJECTS)
+    }
+
+    /// Whether there are filegroups. A record that promises further features and names none is by a build whose highest bit of the first word
+    /// were filegroups.
+    fn read(bytes: &[u8; BOOT_BYTES]) -> FurtherFeatures {
+        let further = number_at(bytes, AT_FURTHER_FEATURES);
+        let says_nothing = further == 0 && number_at(bytes, AT_FEATURES) & FEATURE_FURTHER != 0;
+        FurtherFeatures {
+            has_data_spaces: further & FURTHER_DATA_SPACES != 0 || says_nothing,
+            has_partitions: further & FURTHER_PARTITIONS != 0,
+            has_standalone_objects: further & FURTHER_STANDALONE_OBJECTS != 0,
+        }
+    }
+
+    /// What either of two has.
+    pub(crate) fn add(&mut self, other: FurtherFeatures) {
+        self.has_data_spaces |= other.has_data_spaces;
+        self.has_partitions |= other.has_partitions;
+        self.has_standalone_objects |= other.has_standalone_objects;
     }
 }
 
@@ -315,10 +357,8 @@ pub struct BootRecord {
     pub has_indexed_views: bool,
     /// A table, table type, view or function has a column of json; stays set once one had.
     pub has_json: bool,
-    /// There are, or were, filegroups beside PRIMARY; of master: in an entry of a database.
-    pub has_data_spaces: bool,
-    /// There are, or were, partition functions, schemes or partitioned tables.
-    pub has_partitions: bool,
+    /// What came after the first word of features was full.
+    pub further: FurtherFeatures,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
     /// The set on which differential backups are based; zero = none.
@@ -395,8 +435,7 @@ impl BootRecord {
             has_temporal_tables: false,
             has_indexed_views: false,
             has_json: false,
-            has_data_spaces: false,
-            has_partitions: false,
+            further: FurtherFeatures::default(),
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,
@@ -404,11 +443,6 @@ impl BootRecord {
             differential_under_way: false,
             nothing_but_base: false,
         }
-    }
-
-    fn further_features(&self) -> u32 {
-        let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
-        feature(self.has_data_spaces, FURTHER_DATA_SPACES) | feature(self.has_partitions, FURTHER_PARTITIONS)
     }
 
     /// The features in use that a reader must know.
@@ -445,7 +479,7 @@ impl BootRecord {
             | feature(self.has_temporal_tables, FEATURE_TEMPORAL_TABLES)
             | feature(self.has_indexed_views, FEATURE_INDEXED_VIEWS)
             | feature(self.has_json, FEATURE_JSON)
-            | feature(self.further_features() != 0, FEATURE_FURTHER)
+            | feature(self.further.bits() != 0, FEATURE_FURTHER)
             | feature(self.is_clone, FEATURE_CLONE)
             | feature(
                 self.is_recovery_accelerated || self.has_carried_changes,
@@ -495,7 +529,7 @@ impl BootRecord {
         put(AT_CHANGE_GENERATION, &self.change_generation.to_le_bytes());
         put(AT_LAST_GOOD_CHECK, &encode_time(self.last_good_check));
         put(AT_FEATURES, &self.features().to_le_bytes());
-        put(AT_FURTHER_FEATURES, &self.further_features().to_le_bytes());
+        put(AT_FURTHER_FEATURES, &self.further.bits().to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
         let read_only = u8::from(self.is_read_only) * OPTION_READ_ONLY;
@@ -582,8 +616,7 @@ impl BootRecord {
             has_temporal_tables: number_at(bytes, AT_FEATURES) & FEATURE_TEMPORAL_TABLES != 0,
             has_indexed_views: number_at(bytes, AT_FEATURES) & FEATURE_INDEXED_VIEWS != 0,
             has_json: number_at(bytes, AT_FEATURES) & FEATURE_JSON != 0,
-            has_data_spaces: says_data_spaces(bytes),
-            has_partitions: number_at(bytes, AT_FURTHER_FEATURES) & FURTHER_PARTITIONS != 0,
+            further: FurtherFeatures::read(bytes),
             collation: bytes[AT_COLLATION],
             change_base: part(bytes, AT_CHANGE_BASE),
             change_generation: u64::from_le_bytes(part(bytes, AT_CHANGE_GENERATION)),
@@ -591,13 +624,6 @@ impl BootRecord {
             nothing_but_base: bytes[29] & 16 != 0,
         })
     }
-}
-
-/// Whether there are filegroups. A record that promises further features and names none is by a build whose highest bit of the first word
-/// were filegroups.
-fn says_data_spaces(bytes: &[u8; BOOT_BYTES]) -> bool {
-    let further = number_at(bytes, AT_FURTHER_FEATURES);
-    further & FURTHER_DATA_SPACES != 0 || further == 0 && number_at(bytes, AT_FEATURES) & FEATURE_FURTHER != 0
 }
 
 fn decode_ids(bytes: &[u8; BOOT_BYTES]) -> Option<IdCounters> {
@@ -769,14 +795,21 @@ mod tests {
             has_temporal_tables: true,
             has_indexed_views: true,
             has_json: true,
-            has_data_spaces: true,
-            has_partitions: true,
+            further: every_further_feature(),
             collation: 7,
             change_base: *b"base of changes.",
             change_generation: 15,
             last_good_check: time(16),
             differential_under_way: true,
             nothing_but_base: true,
+        }
+    }
+
+    fn every_further_feature() -> FurtherFeatures {
+        FurtherFeatures {
+            has_data_spaces: true,
+            has_partitions: true,
+            has_standalone_objects: true,
         }
     }
 
@@ -795,9 +828,9 @@ mod tests {
         let mut bytes = sample().encode();
         bytes[AT_FURTHER_FEATURES..AT_FURTHER_FEATURES + 4].copy_from_slice(&[0; 4]);
         let record = BootRecord::decode(&bytes, "vlf").unwrap();
-        assert!(record.has_data_spaces && !record.has_partitions);
+        assert!(record.further.has_data_spaces && !record.further.has_partitions);
         let again = BootRecord::decode(&record.encode(), "vlf").unwrap();
-        assert!(again.has_data_spaces && !again.has_partitions);
+        assert!(again.further.has_data_spaces && !again.further.has_partitions);
     }
 
     #[test]
@@ -854,8 +887,7 @@ mod tests {
             has_temporal_tables: false,
             has_indexed_views: false,
             has_json: false,
-            has_data_spaces: false,
-            has_partitions: false,
+            further: FurtherFeatures::default(),
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,

@@ -151,6 +151,7 @@ fn for_clone(definition: &ObjectDefinition, with_statistics: bool) -> Option<Obj
         | ObjectDefinition::ExtendedProperty(_)
         | ObjectDefinition::Sequence(_)
         | ObjectDefinition::Synonym(_)
+        | ObjectDefinition::Standalone(_)
         | ObjectDefinition::PartitionFunction(_)
         | ObjectDefinition::PartitionScheme(_)
         | ObjectDefinition::XmlSchemaCollection(_)

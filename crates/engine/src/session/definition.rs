@@ -84,6 +84,9 @@ impl Session {
         if let ObjectDefinition::Synonym(_) = &definition {
             database.note_synonyms()?;
         }
+        if let ObjectDefinition::Standalone(_) = &definition {
+            database.note_standalone_objects()?;
+        }
         if let ObjectDefinition::PartitionFunction(_) | ObjectDefinition::PartitionScheme(_) = &definition {
             database.note_partitions()?;
         }

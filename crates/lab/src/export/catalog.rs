@@ -312,6 +312,10 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "modules whose text is encrypted",
         "SELECT COUNT(*) FROM sys.sql_modules AS m INNER JOIN sys.objects AS o ON o.object_id = m.object_id WHERE o.is_ms_shipped = 0 AND m.definition IS NULL",
     ),
+    (
+        "defaults and rules of their own, with what they are bound to",
+        "SELECT COUNT(*) FROM sys.objects WHERE type = 'R' OR type = 'D' AND parent_object_id = 0",
+    ),
     ("full-text indexes", "SELECT COUNT(*) FROM sys.fulltext_indexes"),
     (
         "masked columns, which lose their mask",

@@ -19,6 +19,7 @@ mod name_text;
 mod partition;
 mod query;
 mod sequence;
+mod standalone;
 mod statistics;
 mod synonym;
 mod table;
@@ -35,6 +36,11 @@ pub use module::*;
 pub use partition::{PARTITION_SCOPE, PartitionStatement, SwitchPartition, TruncateTable};
 pub use query::*;
 pub use sequence::*;
+pub use standalone::CreateStandalone;
+
+/// The name of the method that `modify('path', value)` of json becomes; a name without a method that it could be taken for.
+pub const JSON_CHANGE: &str = "modify of json";
+
 pub use statistics::*;
 pub use synonym::CreateSynonym;
 pub use table::*;
@@ -218,6 +224,8 @@ pub enum StatementKind {
     CreateSequence(Box<CreateSequence>),
     /// `CREATE SYNONYM`
     CreateSynonym(Box<CreateSynonym>),
+    /// `CREATE DEFAULT | RULE`
+    CreateStandalone(Box<CreateStandalone>),
     /// Partition functions and schemes.
     Partition(Box<PartitionStatement>),
     /// `CREATE | DROP FULLTEXT CATALOG | INDEX`.

@@ -340,6 +340,9 @@ pub enum ObjectKind {
     DatabaseTrigger,
     Sequence,
     Synonym,
+    /// A default of its own.
+    Default,
+    Rule,
     XmlSchemaCollection,
     Schema,
     Type,

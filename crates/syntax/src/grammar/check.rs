@@ -90,6 +90,7 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::SwitchTriggers(_)
         | StatementKind::CreateSequence(_)
         | StatementKind::CreateSynonym(_)
+        | StatementKind::CreateStandalone(_)
         | StatementKind::Partition(_)
         | StatementKind::FullText(_)
         | StatementKind::XmlSchema(_)

@@ -23,7 +23,6 @@ const FOREIGN_KINDS: &[&str] = &[
     "CONTRACT",
     "CREDENTIAL",
     "CRYPTOGRAPHIC",
-    "DEFAULT",
     "ENDPOINT",
     "EVENT",
     "EXTERNAL",
@@ -39,7 +38,6 @@ const FOREIGN_KINDS: &[&str] = &[
     "RESOURCE",
     "ROLE",
     "ROUTE",
-    "RULE",
     "SEARCH",
     "SECURITY",
     "SELECTIVE",
@@ -99,6 +97,9 @@ impl Parser<'_> {
         }
         if self.eat_word("SYNONYM")? {
             return self.create_synonym();
+        }
+        if self.at_any(&["DEFAULT", "RULE"]) {
+            return self.create_standalone(start);
         }
         if self.eat_word("PARTITION")? {
             return self.create_partition();
@@ -222,6 +223,8 @@ impl Parser<'_> {
             "TRIGGER" => ObjectKind::Trigger,
             "SEQUENCE" => ObjectKind::Sequence,
             "SYNONYM" => ObjectKind::Synonym,
+            "DEFAULT" => ObjectKind::Default,
+            "RULE" => ObjectKind::Rule,
             "SCHEMA" => ObjectKind::Schema,
             "TYPE" => ObjectKind::Type,
             "DATABASE" => ObjectKind::Database,

@@ -4,8 +4,8 @@ use super::nested_change::check_taker;
 use super::{Parsed, Parser};
 use crate::ast::{
     AssignmentOperator, BulkInsert, CommonTableExpression, CursorReference, Delete, Expression, ExpressionKind,
-    Identifier, Insert, InsertBulk, InsertSource, Literal, Mutator, Name, Output, StatementKind, TableHint, Target,
-    Update, UpdateAssignment,
+    FunctionCall, Identifier, Insert, InsertBulk, InsertSource, JSON_CHANGE, Literal, Mutator, Name, Output,
+    StatementKind, TableHint, Target, Update, UpdateAssignment,
 };
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
@@ -254,10 +254,11 @@ impl Parser<'_> {
         })
     }
 
-    /// `('change')` behind `modify`, whose name is case-sensitive.
+    /// `('change')` behind `modify` of xml, whose name is case-sensitive, and `('path', value)` behind that of json, which becomes a call of
+    /// a method that has them as its arguments.
     ///
     /// # Errors
-    /// 8113 for the other methods of xml, 40517 for methods of other types: `modify('path', value)` is that of json.
+    /// 8113 for the other methods of xml, 40517 for methods of other types.
     pub(super) fn mutator_argument(&mut self, line: u32, method: &Identifier) -> Parsed<Expression> {
         let what = method.text.as_str();
         if ["value", "query", "exist", "nodes"].contains(&what) {
@@ -269,16 +270,29 @@ impl Parser<'_> {
                 ..ParseError::new(8113, line, text)
             });
         }
-        if what != "modify" {
-            return Err(ParseError::not_supported(line, &format!("method {what}")));
+        let refused = || ParseError::not_supported(line, &format!("method {what}"));
+        if !what.eq_ignore_ascii_case("modify") {
+            return Err(refused());
         }
-        self.expect(b'(')?;
-        let value = self.expression()?;
-        if self.at(b',') {
-            return Err(ParseError::not_supported(line, "method modify of json"));
+        let mut arguments = self.enclosed(Self::expression)?;
+        match arguments.len() {
+            1 if what != "modify" => Err(refused()),
+            1 => arguments.pop().ok_or_else(refused),
+            _ => {
+                let call = FunctionCall {
+                    name: Name::single(JSON_CHANGE),
+                    is_method: true,
+                    is_static: false,
+                    namespaces: None,
+                    arguments,
+                    star: false,
+                    distinct: false,
+                    within_group: Vec::new(),
+                    over: None,
+                };
+                Ok(Expression::new(line, ExpressionKind::Function(Box::new(call))))
+            }
         }
-        self.expect(b')')?;
-        Ok(value)
     }
 
     fn optional_where(&mut self) -> Parsed<(Option<Expression>, Option<CursorReference>)> {

@@ -32,6 +32,7 @@ mod sequence;
 mod serialized;
 mod session;
 mod source;
+mod standalone;
 mod statement;
 mod statistics;
 mod table;

@@ -166,12 +166,12 @@ impl Parser<'_> {
         Ok(Some(text))
     }
 
-    /// The arguments of a function that makes JSON. The first becomes 1 where NULL stays, else 0; then come the values, in an object each
-    /// behind its name.
+    /// The arguments of a function that makes JSON. The first becomes 1 where NULL stays, else 0, and 2 more for RETURNING JSON; then come the
+    /// values, in an object each behind its name.
     ///
     /// ```text
-    /// JSON_OBJECT       name : value, ...           [NULL | ABSENT ON NULL]
-    /// JSON_ARRAY        value, ...                  [NULL | ABSENT ON NULL]
+    /// JSON_OBJECT       name : value, ...           [NULL | ABSENT ON NULL] [RETURNING JSON]
+    /// JSON_ARRAY        value, ...                  [NULL | ABSENT ON NULL] [RETURNING JSON]
     /// JSON_OBJECTAGG    name : value                [NULL | ABSENT ON NULL]
     /// JSON_ARRAYAGG     value [ORDER BY key, ...]   [NULL | ABSENT ON NULL]
     /// ```
@@ -194,7 +194,7 @@ impl Parser<'_> {
         if made == JsonCall::ArrayAggregate {
             call.within_group = self.optional_order_by()?;
         }
-        self.null_clause(call, is_object)
+        self.null_clause(call, is_object, is_aggregate)
     }
 
     fn at_null_clause(&self) -> Parsed<bool> {
@@ -203,7 +203,7 @@ impl Parser<'_> {
     }
 
     /// Puts what becomes of NULL before the arguments.
-    fn null_clause(&mut self, call: &mut FunctionCall, stays_unsaid: bool) -> Parsed<()> {
+    fn null_clause(&mut self, call: &mut FunctionCall, stays_unsaid: bool, is_aggregate: bool) -> Parsed<()> {
         let line = self.line();
         let stays = if self.eat_words(&["NULL", "ON", "NULL"])? {
             true
@@ -212,8 +212,15 @@ impl Parser<'_> {
         } else {
             stays_unsaid
         };
-        self.refuse(&["RETURNING"])?;
-        let stays = ExpressionKind::Literal(Literal::Integer(i32::from(stays)));
+        if is_aggregate {
+            self.refuse(&["RETURNING"])?;
+        }
+        let returns_json = self.eat_word("RETURNING")?;
+        if returns_json {
+            self.expect_word("JSON")?;
+        }
+        let said = i32::from(stays) | i32::from(returns_json) << 1;
+        let stays = ExpressionKind::Literal(Literal::Integer(said));
         call.arguments.insert(0, Expression::new(line, stays));
         Ok(())
     }

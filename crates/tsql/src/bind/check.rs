@@ -1,14 +1,16 @@
-//! CHECK constraints and defaults from the catalog, bound over a row of their table's columns.
+//! CHECK constraints, rules and defaults from the catalog, bound over a row of their table's columns.
 
-use engine::catalog::{CheckConstraint, ColumnDefinition, TableDefinition};
+use engine::catalog::{Bindings, CheckConstraint, ColumnDefinition, TableDefinition};
 use engine::error::Result;
-use engine::types::SqlType;
+use engine::types::{Length, SqlType};
+use syntax::lexer::{Lexer, TokenKind};
 
 use super::scope::{Level, SelectLevel};
+use super::sequence::Barred;
 use super::source::table_columns;
 use super::{Binder, ScopeColumn};
 use crate::messages;
-use crate::plan::{Check, Condition, Expr, ExprKind};
+use crate::plan::{Check, Condition, Expr, ExprKind, Label};
 
 impl Binder<'_> {
     /// The CHECKs of a table that are meant.
@@ -33,9 +35,100 @@ impl Binder<'_> {
                 calls_module: condition.calls_module(),
                 condition,
                 column,
+                rule_of: None,
             })
         });
         bound.collect()
+    }
+
+    /// What the rows of a table must satisfy: the rules of its columns, then its CHECKs that are on.
+    ///
+    /// # Errors
+    /// Those of binding a condition.
+    pub(super) fn conditions_of(&self, definition: &TableDefinition) -> Result<Vec<Check>> {
+        let mut conditions = Vec::new();
+        for (place, column) in definition.columns.iter().enumerate() {
+            let Some(rule) = &column.bound.rule else { continue };
+            conditions.push(Check {
+                name: column.name.clone(),
+                condition: self.stored_rule(&rule.expression, place, column)?,
+                column: None,
+                calls_module: false,
+                rule_of: Some(place),
+            });
+        }
+        conditions.extend(self.checks_of(definition, &|check| !check.is_disabled)?);
+        Ok(conditions)
+    }
+
+    /// A rule out of the catalog for a column at a place: its variable, a name in brackets, is the column.
+    fn stored_rule(&self, text: &str, place: usize, column: &ColumnDefinition) -> Result<Condition> {
+        let visible = variables_of_rule(text).into_iter().map(|name| ScopeColumn {
+            qualifier: String::new(),
+            path: None,
+            name,
+            sql_type: column.sql_type,
+            label: Label::Implicit(column.collation),
+            nullable: true,
+            index: place,
+            identity: false,
+            row_guid: false,
+            from_table: true,
+            with_document: false,
+            row_places: None,
+            is_hidden: false,
+        });
+        let parsed = crate::parser::parse_condition(text).map_err(messages::syntax)?;
+        let mut binder = Binder::new(self.session, self.variables);
+        binder.forbid_subqueries();
+        binder.is_without_columns = true;
+        binder.next_value_place.here = Barred::Inside;
+        let level = Level::Select(SelectLevel {
+            columns: visible.collect(),
+            ..SelectLevel::default()
+        });
+        binder
+            .within(level, |binder| binder.search_condition(&parsed))
+            .map(|(condition, _)| condition)
+    }
+
+    /// Judges a rule when it is made. The type of its variable is not known yet, so what depends on that is found by the statement that
+    /// writes to a column that has it (sql-docs, "CREATE RULE": "an error message when a value is inserted, but not when the rule is bound").
+    ///
+    /// # Errors
+    /// 128, 174, 189, 195, 1046, 4105.
+    pub(crate) fn check_rule(&self, text: &str) -> Result<()> {
+        const TRIED: [SqlType; 3] = [
+            SqlType::NVarChar(Length::Limited(4000)),
+            SqlType::Int,
+            SqlType::DateTime,
+        ];
+        let mut first = None;
+        for sql_type in TRIED {
+            let column = ColumnDefinition {
+                name: String::new(),
+                sql_type,
+                collation: self.collation,
+                alias_type: None,
+                nullable: true,
+                identity: None,
+                default: None,
+                is_row_guid: false,
+                computed: None,
+                generated: None,
+                bound: Bindings::default(),
+            };
+            match self.stored_rule(text, 0, &column) {
+                Ok(condition) if condition.calls_module() => return Err(messages::user_function_not_allowed()),
+                Ok(_) => return Ok(()),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        match first {
+            Some(error) if error.number == NO_SUCH_FUNCTION => Err(messages::user_function_not_allowed()),
+            Some(error) if OF_ANY_TYPE.contains(&error.number) => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// The columns that a condition over the rows of a table reads.
@@ -56,6 +149,23 @@ impl Binder<'_> {
         binder.is_without_columns = true;
         let bound = binder.with_next_value(|binder| binder.expression(&parsed))?;
         Ok(Some(bound))
+    }
+
+    /// Judges a default that is made as an object. "User-defined functions can't be used" in it (sql-docs, "CREATE DEFAULT").
+    ///
+    /// # Errors
+    /// 128, 137, 1046, 4105, 11719; those of binding.
+    pub(crate) fn check_default_object(&self, text: &str) -> Result<()> {
+        let parsed = crate::parser::parse_expression(text).map_err(messages::syntax)?;
+        let mut binder = Binder::new(self.session, self.variables);
+        binder.forbid_subqueries();
+        binder.is_without_columns = true;
+        binder.next_value_place.here = Barred::Inside;
+        match binder.expression(&parsed) {
+            Ok(bound) if bound.calls_module() => Err(messages::user_function_not_allowed()),
+            Err(error) if error.number == NO_SUCH_FUNCTION => Err(messages::user_function_not_allowed()),
+            other => other.map(|_| ()),
+        }
     }
 
     /// Judges a default when it is made for a column: what it names must be there, and its type must be one that the column takes. Whether
@@ -93,6 +203,30 @@ impl Binder<'_> {
             false => Ok(condition),
         }
     }
+}
+
+/// 4121: no function of the user has that name.
+const NO_SUCH_FUNCTION: i32 = 4121;
+/// Errors of a condition that it has whatever the type of its variable.
+const OF_ANY_TYPE: [i32; 5] = [128, 174, 189, 195, 1046];
+
+/// The names that a rule's text has in place of its variables: those that begin with `@`.
+fn variables_of_rule(text: &str) -> Vec<String> {
+    let (mut lexer, mut names) = (Lexer::new(text, true), Vec::new());
+    while let Ok(token) = lexer.next_token() {
+        let own = text.get(token.start..token.end).unwrap_or_default();
+        match token.kind {
+            TokenKind::End => break,
+            TokenKind::Bracketed if own.starts_with("[@") => {
+                let name = own.trim_start_matches('[').trim_end_matches(']').to_owned();
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            _ => {}
+        }
+    }
+    names
 }
 
 /// Whether a condition asks a partition function for the number of a partition.

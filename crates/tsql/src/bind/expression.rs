@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::error::Result;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{Collation, Length, SqlType, Value};
 
 use super::constant::constant;
 use super::deduce::Asked;
@@ -148,7 +148,7 @@ impl<'a> Binder<'a> {
         if matches!(bound.label, Label::Explicit(_)) {
             return Err(messages::collate_twice());
         }
-        Ok(bound.collated(Label::Explicit(collation)))
+        Ok(converted_in(bound, collation).collated(Label::Explicit(collation)))
     }
 
     /// The value of `IDENTITY(...)`, which a row gets when it is written.
@@ -169,7 +169,7 @@ impl<'a> Binder<'a> {
         if is_xml(&cast.data_type) {
             return super::xml::conversion(operand, cast.or_null);
         }
-        conversion(operand, target, None, cast.or_null)
+        conversion(json_in(operand, self.collation), target, None, cast.or_null)
     }
 
     /// What is converted, and the type to convert it to. A mistake in the syntax of the type is reported first (severity 15); an unknown
@@ -198,7 +198,7 @@ impl<'a> Binder<'a> {
             super::xml::check_style(style.as_ref())?;
             return super::xml::conversion(operand, convert.or_null);
         }
-        conversion(operand, target, style, convert.or_null)
+        conversion(json_in(operand, self.collation), target, style, convert.or_null)
     }
 
     /// PARSE is CONVERT from text; the culture is always en-US.
@@ -313,6 +313,33 @@ fn literal_type(expression: &Expr, own: SqlType, other: SqlType) -> SqlType {
         }
         _ => own,
     }
+}
+
+/// A json that is converted to a string under a collation: its code page decides whether the string can hold it.
+fn json_in(json: Expr, collation: Collation) -> Expr {
+    if json.sql_type != SqlType::Json || !collation.is_utf8() {
+        return json;
+    }
+    Expr {
+        sql_type: SqlType::Json,
+        nullable: json.nullable,
+        kind: ExprKind::Collate(Box::new(json)),
+        label: Label::CoercibleDefault(collation),
+    }
+}
+
+/// A conversion of json that COLLATE is written behind: the collation is that of the string which it is converted to.
+fn converted_in(mut bound: Expr, collation: Collation) -> Expr {
+    if let ExprKind::Collate(inner) = &mut bound.kind {
+        let converted = std::mem::replace(&mut **inner, Expr::constant(Value::Null, SqlType::Int));
+        **inner = converted_in(converted, collation);
+    } else if let ExprKind::Convert { operand, .. } = &mut bound.kind
+        && operand.sql_type == SqlType::Json
+    {
+        let json = std::mem::replace(&mut **operand, Expr::constant(Value::Null, SqlType::Json));
+        **operand = json_in(json, collation);
+    }
+    bound
 }
 
 /// CAST and CONVERT.

@@ -145,23 +145,47 @@ impl<'a> Binder<'a> {
 
     /// `JSON_OBJECT`: what the parser puts first says whether NULL stays.
     fn json_object(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
-        let mut bound = self.expressions(arguments)?.into_iter();
-        let mut laid_out: Vec<Expr> = bound.next().into_iter().collect();
+        let (stays, returns_json) = self.json_clauses(arguments)?;
+        let mut bound = self.expressions(arguments.get(1..).unwrap_or_default())?.into_iter();
+        let mut laid_out = vec![flag(stays)];
         while let (Some(name), Some(value)) = (bound.next(), bound.next()) {
             laid_out.push(super::implicit(name, SqlType::NVarChar(Length::Limited(4_000)))?);
             laid_out.extend([flag(is_json(&value)), value]);
         }
-        Ok(of_json(json("json_object", functions::json_object, laid_out)))
+        returned(
+            of_json(json("json_object", functions::json_object, laid_out)),
+            returns_json,
+        )
     }
 
     /// `JSON_ARRAY`, likewise.
     fn json_array(&mut self, arguments: &'a [Expression]) -> Result<Expr> {
-        let mut bound = self.expressions(arguments)?.into_iter();
-        let mut laid_out: Vec<Expr> = bound.next().into_iter().collect();
+        let (stays, returns_json) = self.json_clauses(arguments)?;
+        let bound = self.expressions(arguments.get(1..).unwrap_or_default())?;
+        let mut laid_out = vec![flag(stays)];
         for value in bound {
             laid_out.extend([flag(is_json(&value)), value]);
         }
-        Ok(of_json(json("json_array", functions::json_array, laid_out)))
+        returned(
+            of_json(json("json_array", functions::json_array, laid_out)),
+            returns_json,
+        )
+    }
+
+    /// What the parser puts first: whether NULL stays, and whether the type json is to be returned.
+    ///
+    /// # Errors
+    /// 40517 for RETURNING where there is no type json.
+    fn json_clauses(&self, arguments: &[Expression]) -> Result<(bool, bool)> {
+        let said = match arguments.first().map(|first| &first.kind) {
+            Some(ExpressionKind::Literal(Literal::Integer(said))) => *said,
+            _ => 0,
+        };
+        let returns_json = said & 2 != 0;
+        match returns_json && !crate::scalar::data_type::is_known(SqlType::Json, self.session.version()) {
+            true => Err(super::not_supported("RETURNING")),
+            false => Ok((said & 1 != 0, returns_json)),
+        }
     }
 
     /// `JSON_MODIFY`, whose new value may be JSON.
@@ -307,6 +331,14 @@ fn of_json(call: Expr) -> Expr {
     match has_json {
         true => call.converted(SqlType::Json),
         false => call,
+    }
+}
+
+/// A text of JSON, or the type json where RETURNING JSON asks for it.
+fn returned(call: Expr, returns_json: bool) -> Result<Expr> {
+    match returns_json && call.sql_type != SqlType::Json {
+        true => Ok(call.converted(SqlType::Json)),
+        false => Ok(call),
     }
 }
 

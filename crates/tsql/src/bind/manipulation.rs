@@ -10,6 +10,7 @@ use super::changed_rows::{ChangedRows, change_in};
 use super::deduce::Asked;
 use super::from::Stored;
 use super::hints::{Place, add_locking};
+use super::json_change::json_change;
 use super::query::assigns;
 use super::scope::{Level, SelectLevel, answers_to};
 use super::target::{Filled, Found};
@@ -389,6 +390,7 @@ impl<'a> Binder<'a> {
                         .clone()
                         .unwrap_or_else(|| Expr::constant(Value::Null, target.sql_type))
                 }
+                _ if json_change(&assignment.value).is_some() => Expr::constant(Value::Null, own.sql_type),
                 _ => {
                     self.deduce(&assignment.value, Asked::Assigned(own.sql_type))?;
                     self.with_next_value(|binder| binder.expression(&assignment.value))?
@@ -636,7 +638,6 @@ impl<'a> Binder<'a> {
                 let definition = table.table.definition();
                 let mut columns = Vec::with_capacity(definition.columns.len());
                 for column in &definition.columns {
-                    let default = column.default.as_ref().map(|default| default.text.as_str());
                     columns.push(TargetColumn {
                         name: column.name.clone(),
                         sql_type: column.sql_type,
@@ -644,7 +645,7 @@ impl<'a> Binder<'a> {
                         // Of what rows have nothing of, nothing is judged.
                         nullable: column.nullable || column.is_virtual(),
                         identity: column.identity.is_some(),
-                        default: self.stored_default(default)?,
+                        default: self.stored_default(column.default_expression())?,
                         computed: self.computed_target(definition, column)?,
                         is_xml: column.is_xml(),
                         is_generated: column.generated.is_some(),
@@ -653,7 +654,7 @@ impl<'a> Binder<'a> {
                 }
                 Ok(TargetColumns {
                     columns,
-                    checks: self.checks_of(definition, &|check| !check.is_disabled)?,
+                    checks: self.conditions_of(definition)?,
                     table_name: table.full_name.clone(),
                     needs_settings: definition.indexes.iter().any(|index| needs_settings(definition, index)),
                     ignores_duplicates: table.table.ignores_duplicates(),

@@ -28,6 +28,7 @@ mod grouping;
 mod hierarchy;
 mod hints;
 mod indexable;
+mod json_change;
 mod kept_views;
 mod manipulation;
 mod merge;

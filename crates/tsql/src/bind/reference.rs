@@ -17,7 +17,7 @@ use engine::error::{Error, Result};
 
 use super::Binder;
 use crate::messages;
-use crate::plan::{BoundTable, Cascade, CascadeAction, Reference, RowAction, Target, TargetColumns};
+use crate::plan::{BoundTable, Cascade, CascadeAction, Check, Reference, RowAction, Target, TargetColumns};
 use crate::state::Reading;
 
 /// What a foreign key does to its rows when something is done to those that they refer to; `None` when it is judged instead.
@@ -91,6 +91,7 @@ impl Binder<'_> {
                 ..Arc::unwrap_or_clone(columns)
             }),
         };
+        let columns = with_rules_of(columns, actions);
         let columns = self.with_views(target, columns, actions)?;
         let Target::Table(table) = target else {
             return Ok(columns);
@@ -262,4 +263,21 @@ impl Binder<'_> {
             judged_after: None,
         })
     }
+}
+
+/// The columns with the rules that actions can break alone: "a column insert or update conflicts with a rule" (513), so an UPDATE of other
+/// columns judges none of them.
+fn with_rules_of(mut columns: Arc<TargetColumns>, actions: &[(RowAction, &[usize])]) -> Arc<TargetColumns> {
+    let is_set = |column: &usize| {
+        actions.iter().any(|(action, set)| match action {
+            RowAction::Insert => true,
+            RowAction::Update => set.contains(column),
+            RowAction::Delete => false,
+        })
+    };
+    let is_judged = |check: &Check| check.rule_of.as_ref().is_none_or(is_set);
+    if !columns.checks.iter().all(is_judged) {
+        Arc::make_mut(&mut columns).checks.retain(is_judged);
+    }
+    columns
 }

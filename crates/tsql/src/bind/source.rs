@@ -115,7 +115,7 @@ impl<'a> Binder<'a> {
             // The caller knows what the module is called.
             return Err(messages::cannot_schema_bind("", "", &reference.name.to_string()));
         }
-        if let Some(view) = views::find(&reference.name) {
+        if let Some(view) = views::find_in(&reference.name, &self.session.database().name()) {
             self.require_table_of_pointer()?;
             refuse_sample(reference)?;
             let schema = reference.name.schema().unwrap_or(view.schema).to_owned();

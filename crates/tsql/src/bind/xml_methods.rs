@@ -6,6 +6,7 @@ use engine::types::{Length, SqlType, Value};
 
 use super::expression::conversion;
 use super::from::FromBuilder;
+use super::json_change::json_change;
 use super::scope::Level;
 use super::source::BoundSource;
 use super::{Binder, ScopeColumn, not_supported};
@@ -212,6 +213,12 @@ impl<'a> Binder<'a> {
         argument: &'a Expression,
         namespaces: &XmlNamespaces,
     ) -> Result<Expr> {
+        if let Some(call) = json_change(argument) {
+            return self.json_changed((name, own), call);
+        }
+        if own.sql_type == SqlType::Json {
+            return Err(messages::insufficient_arguments("modify", 1));
+        }
         if own.sql_type != XML {
             return Err(messages::no_methods(own.sql_type.name()));
         }

@@ -164,6 +164,7 @@ impl Named {
         let (schema, name) = object.definition.qualified_name()?;
         let text = match &object.definition {
             ObjectDefinition::Module(module) => Some(module.text.clone()),
+            ObjectDefinition::Standalone(own) => Some(own.text.clone()),
             _ => None,
         };
         Some(Named {
@@ -336,6 +337,14 @@ fn property_of(call: &Call<'_>, found: &Named, property: &str) -> Option<i32> {
             _ => {}
         }
     }
+    if let Some(ObjectDefinition::Standalone(_)) = object.map(|object| &object.definition) {
+        // They have the letters of a constraint without being one.
+        match property {
+            "isdefault" => return Some(i32::from(found.code == "D")),
+            "isconstraint" | "isdefaultcnst" | "isencrypted" | "isquotedidenton" | "isansinullson" => return Some(0),
+            _ => {}
+        }
+    }
     kind_property(found.code, property).map(i32::from)
 }
 
@@ -356,7 +365,8 @@ fn kind_property(code: &str, property: &str) -> Option<bool> {
         "isdefaultcnst" => code == "D",
         "isforeignkey" => code == "F",
         "istrigger" => code == "TR",
-        "isrule" | "isdefault" | "issystemtable" | "isextendedproc" | "isreplproc" | "isqueue" | "isindexed" => false,
+        "isrule" => code == "R",
+        "isdefault" | "issystemtable" | "isextendedproc" | "isreplproc" | "isqueue" | "isindexed" => false,
         _ => return None,
     })
 }

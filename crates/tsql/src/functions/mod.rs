@@ -311,7 +311,7 @@ pub(crate) use hierarchy::{
     level as hierarchy_level, reparented as hierarchy_reparented,
 };
 pub use json::{JsonColumn, JsonValueKind, open_json_columns};
-pub(crate) use json::{json_array, json_element, json_member, json_object, modify_with};
+pub(crate) use json::{change_json, change_with, json_array, json_element, json_member, json_object, modify_with};
 pub use table_valued::{TABLE_FUNCTIONS, TableFunction, table_function};
 pub(crate) use time_zone::{at_time_zone, zoned_type};
 pub(crate) use xml_methods::{

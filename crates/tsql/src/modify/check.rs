@@ -1,4 +1,4 @@
-//! Station 2: the conditions that a row must satisfy by itself.
+//! Station 2: the conditions that a row must satisfy by itself: NOT NULL, rules, CHECKs.
 
 use engine::error::Result;
 use engine::types::Value;
@@ -8,10 +8,10 @@ use crate::exec::test;
 use crate::messages;
 use crate::plan::{Check, TargetColumn, TargetColumns};
 
-/// NULLs, then every CHECK that the row alone decides, then the views that the row goes through.
+/// NULLs, then every rule and CHECK that the row alone decides, then the views that the row goes through.
 ///
 /// # Errors
-/// 515, 547, 550; those of evaluating.
+/// 513, 515, 547, 550; those of evaluating.
 pub(super) fn row(columns: &TargetColumns, row: &[Value], statement: &str, context: &Context<'_>) -> Result<()> {
     for (column, value) in columns.columns.iter().zip(row) {
         null(column, value, &columns.table_name, statement)?;
@@ -55,6 +55,9 @@ fn judge<'c>(
     for check in checks {
         if test(&check.condition, row, context)? == Some(false) {
             let (database, table) = in_two(&columns.table_name);
+            if let Some(column) = check.rule_of.and_then(|place| columns.columns.get(place)) {
+                return Err(messages::rule_violated(database, table, &column.name));
+            }
             let column = check.column.as_ref().map(|column| format!(", column '{column}'"));
             let column = column.unwrap_or_default();
             return Err(messages::constraint_conflict(

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!                              DROP COLUMN   ALTER COLUMN, other type   other length or NULL   sp_rename
+//! a default or rule bound      5074          5074                       -                      -
 //! its DEFAULT                  5074          5074                       -                      -
 //! a CHECK of the table         5074          5074                       -                      15336
 //! a schema-bound module        5074          5074                       5074                   15336
@@ -57,8 +58,13 @@ pub(crate) fn dependent_on_column(
         .checks
         .iter()
         .filter(|check| change != ColumnChange::Resized && has_name(&check.text, &column.name));
+    let bound = column.bound.default.iter().chain(&column.bound.rule);
+    let bound = bound.filter(|_| matches!(change, ColumnChange::Dropped | ColumnChange::Retyped));
+    let bound = bound.filter_map(|bound| database.catalog.by_id(bound.object_id, session));
+    let bound = bound.filter_map(|object| object.definition.qualified_name().map(|(_, name)| name.to_owned()));
     let own = default
         .map(|default| default.name.clone())
+        .or_else(|| bound.into_iter().next())
         .or_else(|| checks.next().map(|check| check.name.clone()));
     let computed = || computed_of_column(table, ordinal).map(str::to_owned);
     own.or_else(|| computed().filter(|_| change == ColumnChange::Renamed))

@@ -33,6 +33,7 @@ mod call;
 mod compile;
 mod dependents;
 mod names;
+mod references;
 mod regenerate;
 mod rules;
 mod user_types;
@@ -47,8 +48,9 @@ pub(crate) use dependents::{
     ColumnChange, computed_of_column, dependent_on_column, dependent_on_object, object_of_schema,
 };
 pub(crate) use names::{function_kind, has_name, has_word, names_in, one_part_source};
+pub(crate) use references::{NamedReference, ReferenceUse, references_in};
 pub(crate) use regenerate::{condition_text, default_text, filter_text};
 pub(crate) use rules::check_function;
-pub(crate) use user_types::{Declared, UserTypes};
+pub(crate) use user_types::{Declared, UserTypes, require_unbound};
 pub(crate) use variables::{TABLE_COLUMNS_MAX, ignores_duplicates};
 pub use variables::{TableTypeId, TableVariableShape, VariableColumn, VariableScope};

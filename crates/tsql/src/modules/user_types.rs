@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::ObjectDefinition;
+use engine::catalog::{AliasType, ObjectDefinition};
 use engine::database::Database;
 use engine::error::Result;
 use engine::types::{Length, SqlType};
@@ -24,6 +24,16 @@ pub(crate) enum Declared {
     Scalar(SqlType),
     /// A table type; the shape has its name in place of a variable's.
     Table(Arc<TableVariableShape>),
+}
+
+/// 1710 for an alias type that something is bound to, which no column of a table variable is declared by.
+pub(crate) fn require_unbound(alias: &AliasType) -> Result<()> {
+    let kind = match (&alias.bound.default, &alias.bound.rule) {
+        (_, Some(_)) => "rule",
+        (Some(_), None) => "default",
+        (None, None) => return Ok(()),
+    };
+    Err(messages::bound_type_in_variable(&alias.name, kind))
 }
 
 /// The types of a database, as a session sees them.
@@ -95,6 +105,20 @@ impl<'d> UserTypes<'d> {
             _ => return Err(messages::unknown_type(ordinal, name)),
         };
         Ok((declared, Some(found.definition.object_id())))
+    }
+
+    /// The type that a column of a table variable is declared with.
+    ///
+    /// # Errors
+    /// Those of [`UserTypes::scalar`]; 1710 for an alias type that something is bound to.
+    pub(crate) fn of_column(&self, data_type: &DataType, ordinal: usize) -> Result<(SqlType, Option<u32>)> {
+        let declared = self.scalar(data_type, ordinal)?;
+        let object = self.place.zip(declared.1);
+        let object = object.and_then(|((database, session), id)| database.catalog.by_id(id, session));
+        match object.as_deref().map(|object| &object.definition) {
+            Some(ObjectDefinition::AliasType(alias)) => require_unbound(alias).map(|()| declared),
+            _ => Ok(declared),
+        }
     }
 
     /// The type that a value is declared with.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use engine::catalog::{CheckConstraint, ComputedColumn, LockEscalation, TableDefinition};
+use engine::catalog::{Bindings, CheckConstraint, ComputedColumn, LockEscalation, TableDefinition};
 use engine::error::Result;
 use engine::types::{Collation, SqlType};
 
@@ -130,7 +130,7 @@ impl TableVariableShape {
             collation: column.sql_type.is_character().then_some(column.collation),
             nullable: column.nullable,
             identity: column.identity.map(|identity| (identity.seed, identity.increment)),
-            default: column.default.as_ref().map(|default| default.text.clone()),
+            default: column.default_expression().map(str::to_owned),
             computed: column.computed.clone(),
             is_hidden: false,
         };
@@ -206,6 +206,7 @@ impl TableVariableShape {
                 ..computed
             }),
             generated: None,
+            bound: Bindings::default(),
         };
         TableDefinition {
             object_id: 0,
@@ -547,7 +548,7 @@ fn variable_column(
         return computed_column(column).map(|declared| (declared, None));
     };
     let number = |number: i128| i64::try_from(number).unwrap_or(1);
-    let (sql_type, id) = types.scalar(data_type, ordinal)?;
+    let (sql_type, id) = types.of_column(data_type, ordinal)?;
     let unsaid = id.is_some() || is_nullable_unsaid(data_type, true);
     let declared = VariableColumn {
         name: column.name.text.clone(),

@@ -178,13 +178,15 @@ pub struct Check {
     pub column: Option<String>,
     /// Whether it calls a function of the user, which may look at the table: it is judged when the row is written.
     pub calls_module: bool,
+    /// The place of the column, if it is a rule that is bound to one. An UPDATE of other columns does not judge it.
+    pub rule_of: Option<usize>,
 }
 
 /// All columns of a target, and what its rows must satisfy.
 #[derive(Clone, Debug, Default)]
 pub struct TargetColumns {
     pub columns: Vec<TargetColumn>,
-    /// CHECK constraints that are on.
+    /// CHECK constraints that are on, and the rules of columns.
     pub checks: Vec<Check>,
     /// What a new row must be for the views WITH CHECK OPTION that it goes through: true of all of them.
     pub view_conditions: Vec<Condition>,
@@ -385,6 +387,7 @@ mod tests {
                 condition: Condition::Constant(Some(true)),
                 column: None,
                 calls_module: false,
+                rule_of: None,
             }],
             ..plain.clone()
         };

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use engine::cancel;
 use engine::error::{Error, Result};
 use engine::memory::Charge;
-use engine::types::{Length, SqlType, Text, Value, cp1252, string_room};
+use engine::types::{Collation, Length, SqlType, Text, Value, cp1252, string_room};
 
 use super::convert::convert;
 use crate::messages;
@@ -64,18 +64,23 @@ pub fn json_of(text: &str) -> Result<Value> {
     Ok(Value::Text(Text::charged(writer.written, charge)))
 }
 
-/// A json as a string, which is never cut.
+/// A json as a string of its value's collation, which is never cut.
 ///
 /// # Errors
 /// 13640 when code page 1252 lacks a character, 13639 when the string is too short.
 pub fn json_text(value: &Value, to: SqlType) -> Result<Value> {
     let text = value.as_str().unwrap_or_default();
-    if !to.is_unicode() && !cp1252::holds(text) {
+    let collation = match value {
+        Value::Text(text) => text.collation(),
+        _ => Collation::default(),
+    };
+    if !to.is_unicode() && !collation.is_utf8() && !cp1252::holds(text) {
         return Err(messages::json_target_code_page());
     }
-    let units = match to.is_unicode() {
-        true => text.encode_utf16().count(),
-        false => text.chars().count(),
+    let units = match () {
+        () if to.is_unicode() => text.encode_utf16().count(),
+        () if collation.is_utf8() => text.len(),
+        () => text.chars().count(),
     };
     if units > super::data_type::byte_length(to).units_max() {
         return Err(messages::json_target_too_small());

@@ -186,6 +186,9 @@ impl Executor<'_> {
         let column = &mut definition.columns[ordinal];
         (column.sql_type, column.collation) = (declared.sql_type, collation);
         column.alias_type = declared.user_type_id();
+        if declared.alias.is_some() {
+            column.bound = declared.bindings_for(column);
+        }
         column.nullable = nullable.unwrap_or(unsaid);
         let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
         self.rebuild(&database, &object, definition, Some(&moved))
@@ -263,7 +266,7 @@ impl Executor<'_> {
         moved.push(None);
         // "If the added column allows null values and WITH VALUES is not specified, NULL is stored in existing rows" (sql-docs, ALTER
         // TABLE column_definition).
-        let fills = added.default.is_some()
+        let fills = added.default_expression().is_some()
             && (!added.nullable || column.default.as_ref().is_some_and(|default| default.with_values));
         let is_plain = added.is_virtual()
             || added.nullable
@@ -378,7 +381,7 @@ impl Executor<'_> {
         if changed.computed.is_some() {
             return Err(messages::default_of_computed(&changed.name, &definition.name));
         }
-        if changed.default.is_some() {
+        if changed.default_expression().is_some() {
             return Err(messages::default_is_there());
         }
         self.check_default(&definition.name, changed, &default.text)?;
@@ -638,8 +641,8 @@ impl Executor<'_> {
                 let version = self.session.engine.borrow_mut().new_row_version(table.database())?;
                 Value::binary(version.to_be_bytes())
             }
-            _ => match &column.default {
-                Some(default) => self.stored_default(&default.text, column.sql_type)?,
+            _ => match column.default_expression() {
+                Some(default) => self.stored_default(default, column.sql_type)?,
                 None => Value::Null,
             },
         };

@@ -106,6 +106,11 @@ impl<'s> Subject<'s> {
             Kind::CreateSchema(schema) => Some(Subject::new("CREATE", "SCHEMA", Named::Schema(&schema.name))),
             Kind::CreateType(create) => object("CREATE", "TYPE", &create.name),
             Kind::CreateSynonym(synonym) => object("CREATE", "SYNONYM", &synonym.name),
+            Kind::CreateStandalone(created) => object(
+                "CREATE",
+                ["DEFAULT", "RULE"][usize::from(created.is_rule)],
+                &created.name,
+            ),
             Kind::CreateSequence(sequence) => module(sequence.definition, "SEQUENCE", &sequence.name),
             Kind::XmlSchema(schema) => module(schema.definition, "XML SCHEMA COLLECTION", &schema.name),
             Kind::CreateProcedure(procedure) => module(procedure.definition, "PROCEDURE", &procedure.name),
@@ -135,6 +140,8 @@ impl<'s> Subject<'s> {
             ObjectKind::Function => "FUNCTION",
             ObjectKind::Sequence => "SEQUENCE",
             ObjectKind::Synonym => "SYNONYM",
+            ObjectKind::Default => "DEFAULT",
+            ObjectKind::Rule => "RULE",
             ObjectKind::XmlSchemaCollection => "XML SCHEMA COLLECTION",
             ObjectKind::Type => "TYPE",
             ObjectKind::Schema => {
@@ -240,6 +247,8 @@ fn kind_of(object: &CatalogObject) -> &'static str {
         "TR" => "TRIGGER",
         "SO" => "SEQUENCE",
         "SN" => "SYNONYM",
+        "D" => "DEFAULT",
+        "R" => "RULE",
         _ => "",
     }
 }
@@ -285,6 +294,10 @@ pub(super) fn event_of_procedure(
                 ("Parameters", parameters(values)),
             ],
         )),
+        "sp_bindefault" => Some(("BIND_DEFAULT", binding(session, values, "DEFAULT"))),
+        "sp_bindrule" => Some(("BIND_RULE", binding(session, values, "RULE"))),
+        "sp_unbindefault" => Some(("UNBIND_DEFAULT", binding(session, values, ""))),
+        "sp_unbindrule" => Some(("UNBIND_RULE", binding(session, values, ""))),
         "sp_addextendedproperty" => Some(("CREATE_EXTENDED_PROPERTY", property(session, values, true))),
         "sp_updateextendedproperty" => Some(("ALTER_EXTENDED_PROPERTY", property(session, values, true))),
         "sp_dropextendedproperty" => Some(("DROP_EXTENDED_PROPERTY", property(session, values, false))),
@@ -352,6 +365,19 @@ fn renamed(session: &SessionState, values: &[Value]) -> Option<(&'static str, El
         ("Parameters", parameters(values)),
     ];
     Some(("RENAME", elements))
+}
+
+/// The elements of a default or rule that is bound, or of what it is unbound from: what comes first among the values.
+fn binding(session: &SessionState, values: &[Value], object_type: &str) -> Elements {
+    let written = values.first().and_then(Value::as_str).unwrap_or_default();
+    let place = Name::parse(written).map(|name| place_of(session, &name));
+    let (schema, object) = place.unwrap_or_else(|| (String::new(), written.to_owned()));
+    vec![
+        ("SchemaName", Content::Text(schema)),
+        ("ObjectName", Content::Text(object)),
+        ("ObjectType", Content::Text(object_type.to_owned())),
+        ("Parameters", parameters(values)),
+    ]
 }
 
 /// The elements of an extended property: its owner is the innermost level that is named, or the database.

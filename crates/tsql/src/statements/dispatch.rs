@@ -177,7 +177,7 @@ impl Executor<'_> {
             Kind::Drop(drop) => self.drop_objects(kind, drop, line),
             Kind::CreateFunction(_) | Kind::CreateProcedure(_) => return self.create_module(kind, line),
             Kind::CreateView(_) | Kind::CreateTrigger(_) => return self.create_module(kind, line),
-            Kind::CreateDatabaseTrigger(_) => return self.create_module(kind, line),
+            Kind::CreateDatabaseTrigger(_) | Kind::CreateStandalone(_) => return self.create_module(kind, line),
             Kind::FullText(_) => self.define(kind, |_| Err(messages::full_text_missing())),
             Kind::XmlSchema(schema) => self.define(kind, |executor| executor.xml_schema(schema)),
             Kind::CreateSynonym(synonym) => self.define(kind, |executor| executor.create_synonym(synonym)),
@@ -231,6 +231,7 @@ impl Executor<'_> {
             StatementKind::CreateView(view) => self.create_view(kind, view, line),
             StatementKind::CreateTrigger(trigger) => self.create_trigger(kind, trigger, line),
             StatementKind::CreateDatabaseTrigger(trigger) => self.create_database_trigger(kind, trigger, line),
+            StatementKind::CreateStandalone(created) => self.create_standalone(kind, created, line),
             _ => Ok(Flow::Next),
         }
     }

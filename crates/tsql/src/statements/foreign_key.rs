@@ -321,7 +321,7 @@ fn check_actions(name: &str, foreign: &ast::ForeignKey, table: &TableDefinition,
         if actions.contains(&SetNull) && !column.nullable {
             return Err(messages::set_null_of_not_null(name));
         }
-        if actions.contains(&SetDefault) && !column.nullable && column.default.is_none() {
+        if actions.contains(&SetDefault) && !column.nullable && column.default_expression().is_none() {
             return Err(messages::set_default_without_default(name));
         }
         let is_set =

@@ -60,6 +60,7 @@ mod select;
 mod sequence;
 mod showplan;
 mod sources;
+mod standalone;
 mod statistics;
 mod switched;
 mod synonym;

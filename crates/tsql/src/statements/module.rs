@@ -3,7 +3,9 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 
-use engine::catalog::{CatalogObject, ColumnDefinition, Identity, ModuleDefinition, ModuleKind, ObjectDefinition};
+use engine::catalog::{
+    Bindings, CatalogObject, ColumnDefinition, Identity, ModuleDefinition, ModuleKind, ObjectDefinition,
+};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::types::{Collation, SqlType};
@@ -441,6 +443,7 @@ fn shown_column(name: &str, sql_type: SqlType, nullable: bool) -> ColumnDefiniti
         is_row_guid: false,
         computed: None,
         generated: None,
+        bound: Bindings::default(),
     }
 }
 

@@ -9,6 +9,7 @@ use engine::session::{Sampling, Table, all_statistics, leading_of, next_stats_id
 use engine::statistics::Plan;
 
 use super::executor::Executor;
+use super::table_definition::refuse_json_key;
 use crate::ast::{CreateStatistics, Expression, ExpressionKind, Literal, Name, OptionValue, UpdateStatistics};
 use crate::messages;
 use crate::plan_cache::PlanCache;
@@ -161,6 +162,7 @@ impl Executor<'_> {
             if columns.contains(&ordinal) {
                 return Err(messages::duplicate_column_of("statistics", &column.text));
             }
+            refuse_json_key(definition, &column.text)?;
             columns.push(ordinal);
         }
         let statistics = StatisticsDefinition {

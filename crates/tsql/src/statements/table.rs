@@ -12,7 +12,7 @@ use super::disabled_index::check_clustered_is_enabled;
 use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
 use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
-use super::table_definition::index_columns;
+use super::table_definition::{index_columns, refuse_json_key};
 use super::versioning::{full_name, versioning_of};
 use crate::ast::{
     AlterTable, CreateIndex, CreateSchema, CreateTable, Drop, DropIndex, Identifier, Name, ObjectKind, StatementKind,
@@ -178,20 +178,7 @@ impl Executor<'_> {
         if drop.kind == ObjectKind::DatabaseTrigger {
             return self.drop_database_trigger(name, drop.if_exists);
         }
-        let (word, wanted): (_, &[&str]) = match drop.kind {
-            ObjectKind::Table => ("table", &["U"]),
-            ObjectKind::View => ("view", &["V"]),
-            ObjectKind::Procedure => ("procedure", &["P"]),
-            ObjectKind::Function => ("function", &["FN", "IF", "TF"]),
-            ObjectKind::Sequence => ("sequence object", &["SO"]),
-            ObjectKind::Synonym => ("synonym", &["SN"]),
-            ObjectKind::Schema => ("schema", &[""]),
-            ObjectKind::Type
-            | ObjectKind::Database
-            | ObjectKind::Trigger
-            | ObjectKind::DatabaseTrigger
-            | ObjectKind::XmlSchemaCollection => ("type", &[]),
-        };
+        let (word, wanted) = dropped_kind(drop.kind);
         let found = if drop.kind == ObjectKind::Schema {
             let database = self.session.database();
             let schemas = database.catalog.objects(self.session.id);
@@ -209,6 +196,7 @@ impl Executor<'_> {
             }
         }
         let Some((database, object)) = found else {
+            self.check_no_default_constraint(drop.kind, name)?;
             return if drop.if_exists {
                 Ok(())
             } else {
@@ -216,6 +204,7 @@ impl Executor<'_> {
             };
         };
         self.lock_with_tables(&database, &object)?;
+        self.check_not_bound(&database, &object)?;
         if let Some(table) = versioned(&object) {
             return Err(messages::drop_of_versioned(&full_name(&database, table)));
         }
@@ -359,6 +348,9 @@ impl Executor<'_> {
 
     /// The index that CREATE INDEX describes.
     fn index_to_make(&self, create: &CreateIndex, definition: &TableDefinition) -> Result<IndexDefinition> {
+        for column in &create.columns {
+            refuse_json_key(definition, &column.name.text)?;
+        }
         let columns = index_columns(definition, &create.columns, &create.included_columns)?;
         if create.clustered && !columns.included.is_empty() {
             return Err(messages::include_of_clustered_index());
@@ -491,6 +483,26 @@ impl Executor<'_> {
     }
 }
 
+/// What messages call an object that is dropped, and the letters of its kinds.
+fn dropped_kind(kind: ObjectKind) -> (&'static str, &'static [&'static str]) {
+    match kind {
+        ObjectKind::Table => ("table", &["U"]),
+        ObjectKind::View => ("view", &["V"]),
+        ObjectKind::Procedure => ("procedure", &["P"]),
+        ObjectKind::Function => ("function", &["FN", "IF", "TF"]),
+        ObjectKind::Sequence => ("sequence object", &["SO"]),
+        ObjectKind::Synonym => ("synonym", &["SN"]),
+        ObjectKind::Default => ("default", &["D"]),
+        ObjectKind::Rule => ("rule", &["R"]),
+        ObjectKind::Schema => ("schema", &[""]),
+        ObjectKind::Type
+        | ObjectKind::Database
+        | ObjectKind::Trigger
+        | ObjectKind::DatabaseTrigger
+        | ObjectKind::XmlSchemaCollection => ("type", &[]),
+    }
+}
+
 /// The table of a temporal pair, if an object is one.
 fn versioned(object: &CatalogObject) -> Option<&TableDefinition> {
     match &object.definition {
@@ -511,6 +523,8 @@ fn drop_of_another_kind(word: &str, name: &Name, code: &str) -> Error {
         "IF" | "TF" => ("table valued function", "FUNCTION"),
         "SN" => ("synonym", "SYNONYM"),
         "TR" => ("trigger", "TRIGGER"),
+        "D" => ("default", "DEFAULT"),
+        "R" => ("rule", "RULE"),
         _ => ("sequence object", "SEQUENCE"),
     };
     let wanted = word.split(' ').next().unwrap_or(word).to_uppercase();

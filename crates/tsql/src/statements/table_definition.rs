@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use engine::catalog::{
-    CheckConstraint, ColumnDefinition, ComputedColumn, GeneratedColumn, Identity, IndexDefinition, IndexOptions,
-    LockEscalation, NUMERIC_TYPE_ID, NamedText, PeriodEnd, StorageRoot, TableDefinition,
+    Bindings, CheckConstraint, ColumnDefinition, ComputedColumn, GeneratedColumn, Identity, IndexDefinition,
+    IndexOptions, LockEscalation, NUMERIC_TYPE_ID, NamedText, PeriodEnd, StorageRoot, TableDefinition,
 };
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -193,6 +193,7 @@ impl Executor<'_> {
                 is_row_guid: false,
                 computed: None,
                 generated: None,
+                bound: Bindings::default(),
             });
         }
         check_size(&table)?;
@@ -382,6 +383,15 @@ pub(super) struct IndexColumns {
     pub included: Vec<usize>,
 }
 
+/// 1978 for a json as the key of an index or the subject of statistics; constraints say 1919.
+pub(super) fn refuse_json_key(table: &TableDefinition, column: &str) -> Result<()> {
+    let own = table.column(column).and_then(|place| table.columns.get(place));
+    match own.filter(|own| own.sql_type == SqlType::Json) {
+        Some(own) => Err(messages::json_key(&own.name, &table.name)),
+        None => Ok(()),
+    }
+}
+
 /// Finds the columns that an index, or the constraint behind it, is declared over.
 ///
 /// # Errors
@@ -483,6 +493,7 @@ impl Draft {
                 is_stored: computed.persisted,
             }),
             generated: None,
+            bound: Bindings::default(),
         });
         self.said_nullable.push(false);
         Ok(())
@@ -538,7 +549,11 @@ impl Draft {
             is_row_guid: column.row_guid,
             computed: None,
             generated: column.generated.map(generated_column),
+            bound: Bindings::default(),
         });
+        if let Some(added) = table.columns.last_mut() {
+            added.bound = declared.bindings_for(added);
+        }
         self.said_nullable.push(column.nullable == Some(true));
         Ok(())
     }

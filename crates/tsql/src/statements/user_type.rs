@@ -4,7 +4,10 @@
 //! type is stored as the definition of a table without storage; variables and parameters of it are table variables
 //! ([`crate::modules::UserTypes`]).
 
-use engine::catalog::{AliasType, CatalogObject, NUMERIC_TYPE_ID, ObjectDefinition, XML_TYPE_ID};
+use engine::catalog::{
+    AliasType, Bindings, CatalogObject, ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition, StandaloneKind,
+    XML_TYPE_ID,
+};
 use engine::database::Database;
 use engine::error::Result;
 use engine::types::{Length, SqlType};
@@ -17,7 +20,7 @@ use crate::ast::{
     TypeDefinition,
 };
 use crate::messages;
-use crate::modules::VariableScope;
+use crate::modules::{VariableScope, require_unbound};
 use crate::scalar::data_type::{TypePlace, resolve};
 use crate::state::SessionState;
 
@@ -34,6 +37,19 @@ impl DeclaredType {
     /// What the catalog keeps beside the type.
     pub(super) fn user_type_id(&self) -> Option<u32> {
         self.alias.as_ref().map(|alias| alias.user_type_id).or(self.other_id)
+    }
+
+    /// What a column that is declared so gets bound: what its type has, except what cannot be bound to the column.
+    pub(super) fn bindings_for(&self, column: &ColumnDefinition) -> Bindings {
+        let Some(alias) = &self.alias else {
+            return Bindings::default();
+        };
+        let default = alias.bound.default.clone();
+        let rule = alias.bound.rule.clone();
+        Bindings {
+            default: default.filter(|_| column.takes(StandaloneKind::Default)),
+            rule: rule.filter(|_| column.takes(StandaloneKind::Rule)),
+        }
     }
 }
 
@@ -110,17 +126,35 @@ impl Executor<'_> {
                     name: create.name.object().to_owned(),
                     base,
                     nullable: nullable.unwrap_or(true),
+                    bound: Bindings::default(),
                 };
                 let mut engine = self.session.engine.borrow_mut();
                 engine.create_alias_type(&database, alias).map(|_| ())
             }
             TypeDefinition::Table(elements) => {
                 elements.iter().try_for_each(check_element)?;
+                elements
+                    .iter()
+                    .try_for_each(|element| self.check_type_of_element(element))?;
                 let mut table = self.definition_of(&create.name, elements)?;
                 settle_spaces(&mut table);
                 let mut engine = self.session.engine.borrow_mut();
                 engine.create_table_type(&database, table).map(|_| ())
             }
+        }
+    }
+
+    /// 1710 for a column of a table type by a type that something is bound to.
+    fn check_type_of_element(&self, element: &TableElement) -> Result<()> {
+        let TableElement::Column(column) = element else {
+            return Ok(());
+        };
+        let Some(data_type) = &column.data_type else {
+            return Ok(());
+        };
+        match self.session.declared_type(data_type, 1)?.alias {
+            Some(alias) => require_unbound(&alias),
+            None => Ok(()),
         }
     }
 

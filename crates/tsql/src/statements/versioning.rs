@@ -15,8 +15,8 @@
 use std::sync::Arc;
 
 use engine::catalog::{
-    CatalogObject, ColumnDefinition, GeneratedColumn, IndexDefinition, IndexOptions, NamedText, ObjectDefinition,
-    PeriodEnd, Retention, RetentionUnit, StorageRoot, SystemVersioning, TableDefinition,
+    Bindings, CatalogObject, ColumnDefinition, GeneratedColumn, IndexDefinition, IndexOptions, NamedText,
+    ObjectDefinition, PeriodEnd, Retention, RetentionUnit, StorageRoot, SystemVersioning, TableDefinition,
 };
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -150,6 +150,7 @@ pub(super) fn history_column(column: &ColumnDefinition) -> ColumnDefinition {
         is_row_guid: false,
         computed: None,
         generated: None,
+        bound: Bindings::default(),
         ..column.clone()
     }
 }

@@ -14,8 +14,8 @@
 use std::sync::Arc;
 
 use engine::catalog::{
-    CatalogObject, ColumnDefinition, IndexDefinition, IndexOptions, ModuleDefinition, ModuleKind, ObjectDefinition,
-    StorageRoot, TableDefinition,
+    Bindings, CatalogObject, ColumnDefinition, IndexDefinition, IndexOptions, ModuleDefinition, ModuleKind,
+    ObjectDefinition, StorageRoot, TableDefinition,
 };
 use engine::database::Database;
 use engine::error::{Error, Result};
@@ -313,6 +313,7 @@ impl Executor<'_> {
             is_row_guid: false,
             computed: None,
             generated: None,
+            bound: Bindings::default(),
         };
         TableDefinition {
             object_id: module.object_id,

@@ -1,6 +1,6 @@
 //! Columns: `sys.columns` and what belongs to single columns.
 
-use engine::catalog::{ColumnDefinition, Identity, ObjectDefinition};
+use engine::catalog::{Bindings, BoundExpression, ColumnDefinition, Identity, ObjectDefinition};
 use engine::types::{Collation, Decimal, Length, SqlType, Value};
 
 use super::objects::{ObjectRow, columns_of, system_object_id, table_of, tables, with_columns};
@@ -32,6 +32,24 @@ pub(super) struct ColumnRow {
     default_id: i32,
 }
 
+/// The id of what is bound; 0 for nothing.
+pub(super) fn id_of_bound(bound: Option<&BoundExpression>) -> i32 {
+    bound.map_or(0, |bound| bound.object_id as i32)
+}
+
+/// The default of a column as the catalog shows it: the expression of its constraint, or the text of the default that is bound to it.
+pub(crate) fn shown_default(context: &SystemContext<'_>, column: &ColumnDefinition) -> Option<String> {
+    if let Some(constraint) = &column.default {
+        return Some(default_text(&constraint.text));
+    }
+    let bound = column.bound.default.as_ref()?;
+    let bound = context.database.catalog.by_id(bound.object_id, context.session_id)?;
+    match &bound.definition {
+        ObjectDefinition::Standalone(own) => Some(own.text.clone()),
+        _ => None,
+    }
+}
+
 /// Every column of every object that has columns.
 pub(super) fn columns(context: &SystemContext<'_>) -> Vec<ColumnRow> {
     let mut rows = Vec::new();
@@ -39,7 +57,10 @@ pub(super) fn columns(context: &SystemContext<'_>) -> Vec<ColumnRow> {
         rows.extend(columns_of(&object).iter().enumerate().map(|(place, column)| ColumnRow {
             object_id: owner.object_id,
             column_id: place as i32 + 1,
-            default_id: column.default.as_ref().map_or(0, |default| default.object_id as i32),
+            default_id: match (&column.default, &column.bound.default) {
+                (Some(constraint), _) => constraint.object_id as i32,
+                (None, bound) => id_of_bound(bound.as_ref()),
+            },
             column: column.clone(),
         }));
     }
@@ -71,6 +92,7 @@ fn system_columns(context: &SystemContext<'_>) -> impl Iterator<Item = ColumnRow
                     is_row_guid: false,
                     computed: None,
                     generated: None,
+                    bound: Bindings::default(),
                 },
             })
     })
@@ -104,7 +126,7 @@ system_row!(ColumnRow {
     "is_xml_document" BIT => |_| false.into();
     "xml_collection_id" INT => |row| row.column.xml_collection().map_or(0, |id| id as i32).into();
     "default_object_id" INT => |row| row.default_id.into();
-    "rule_object_id" INT => |_| 0.into();
+    "rule_object_id" INT => |row| id_of_bound(row.column.bound.rule.as_ref()).into();
     "is_sparse" BIT => |_| false.into();
     "is_column_set" BIT => |_| false.into();
     "generated_always_type" TINYINT => |row| Value::TinyInt(generated_type(row.column.generated).0);

@@ -6,6 +6,7 @@ use super::listed::{ListedDatabase, ListedFile};
 use super::objects::{ObjectRow, objects};
 use super::values::stored_datetime;
 use super::{DATETIME, INT, NAME, SID, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, view};
+use engine::catalog::FilegroupEntry;
 use engine::recovery::RecoveryModel;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -20,6 +21,9 @@ pub(super) const VIEWS: &[SystemView] = &[
             .flat_map(ListedFile::of)
             .map(OldAltFile))
     }),
+    view::<OldFilegroup>("sys", "sysfilegroups", |context, _| {
+        all(context.database.entry().every_filegroup().into_iter().map(OldFilegroup))
+    }),
     view::<OldDatabase>("sys", "sysdatabases", |context, _| {
         all(ListedDatabase::every(context).into_iter().map(OldDatabase))
     }),
@@ -33,6 +37,7 @@ pub(super) fn is_old_name(name: &str) -> bool {
     [
         "sysfiles",
         "sysaltfiles",
+        "sysfilegroups",
         "sysdatabases",
         "sysobjects",
         "sysprocesses",
@@ -88,6 +93,22 @@ system_row!(OldAltFile {
     "dbid" SMALLINT => |row| Value::SmallInt(row.0.database_id as i16);
     "name" NAME => |row| row.0.file.name.as_str().into();
     "filename" nvarchar(260) => |row| row.0.file.physical_name.as_str().into();
+});
+
+struct OldFilegroup(FilegroupEntry);
+
+impl OldFilegroup {
+    /// 8 READ_ONLY, 16 DEFAULT (sql-docs, "sys.sysfilegroups").
+    fn status(&self) -> i32 {
+        i32::from(self.0.is_read_only) << 3 | i32::from(self.0.is_default) << 4
+    }
+}
+
+system_row!(OldFilegroup {
+    "groupid" SMALLINT => |row| Value::SmallInt(i16::try_from(row.0.id).unwrap_or(i16::MAX));
+    "allocpolicy" SMALLINT => |_| Value::SmallInt(0);
+    "status" INT => |row| row.status().into();
+    "groupname" NAME => |row| row.0.name.as_str().into();
 });
 
 struct OldDatabase(ListedDatabase);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use engine::catalog::{CatalogObject, ForeignKey, ObjectDefinition, ReferentialAction, TableDefinition};
 use engine::types::{Length, SqlType, Value};
 
+use super::columns::shown_default;
 use super::objects::{FIXED_SCHEMAS, ObjectRow, columns_of, objects, schema_names, table_of, tables, with_columns};
 use super::{INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, varchar, view};
-use crate::modules::default_text;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -47,6 +47,7 @@ struct ColumnRow {
     owner: ObjectRow,
     object: Arc<CatalogObject>,
     place: usize,
+    default: Option<String>,
 }
 
 impl ColumnRow {
@@ -97,9 +98,7 @@ system_row!(ColumnRow {
     "TABLE_NAME" NAME => |row| row.owner.name.as_str().into();
     "COLUMN_NAME" NAME => |row| row.column().map(|column| column.name.as_str()).into();
     "ORDINAL_POSITION" INT => |row| (row.place as i32 + 1).into();
-    "COLUMN_DEFAULT" nvarchar(4000) => |row| {
-        row.column().and_then(|column| column.default.as_ref()).map(|default| default_text(&default.text)).into()
-    };
+    "COLUMN_DEFAULT" nvarchar(4000) => |row| row.default.clone().into();
     "IS_NULLABLE" varchar(3) => |row| {
         if row.column().is_some_and(|column| column.nullable) { "YES" } else { "NO" }.into()
     };
@@ -144,11 +143,12 @@ fn columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let mut rows = Vec::new();
     let relations = with_columns(context).into_iter();
     for (owner, object) in relations.filter(|(owner, _)| matches!(owner.kind.0, "U" | "V")) {
-        rows.extend((0..columns_of(&object).len()).map(|place| ColumnRow {
+        rows.extend(columns_of(&object).iter().enumerate().map(|(place, column)| ColumnRow {
             database: database.clone(),
             owner: owner.clone(),
             object: object.clone(),
             place,
+            default: shown_default(context, column),
         }));
     }
     all(rows)

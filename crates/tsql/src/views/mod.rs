@@ -13,6 +13,7 @@ mod counters;
 mod database_options;
 mod databases;
 pub(crate) mod dblog;
+mod dependencies;
 mod described;
 mod files;
 mod index_uses;
@@ -42,6 +43,7 @@ mod row_places;
 mod sequences;
 mod server;
 mod sessions;
+mod spt_values;
 mod statistics;
 mod synonyms;
 mod tasks;
@@ -58,6 +60,7 @@ mod withheld;
 mod xml_schemas;
 
 pub use asking::SystemContext;
+pub(crate) use columns::shown_default;
 pub use dblog::inside;
 pub(crate) use described::COLUMN_PARTS;
 pub use described::Describer;
@@ -221,7 +224,9 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 45] = [
+const TABLES: [&[SystemView]; 47] = [
+    dependencies::VIEWS,
+    spt_values::VIEWS,
     databases::VIEWS,
     dblog::VIEWS,
     log::VIEWS,
@@ -277,6 +282,21 @@ pub fn every() -> impl Iterator<Item = &'static SystemView> {
 /// The view that a name means. Old names (`sysobjects`) need no schema and may have `dbo`.
 pub fn find(name: &Name) -> Option<&'static SystemView> {
     every().find(|view| !view.is_function && view.is_named(name))
+}
+
+/// The view that a name means in a database: `spt_values` is one of master.
+pub fn find_in(name: &Name, current_database: &str) -> Option<&'static SystemView> {
+    let database = name
+        .database()
+        .filter(|database| !database.is_empty())
+        .unwrap_or(current_database);
+    let is_in_dbo = name
+        .schema()
+        .is_none_or(|schema| schema.is_empty() || schema.eq_ignore_ascii_case("dbo"));
+    let is_it =
+        |view: &&SystemView| view.name == spt_values::NAME_OF_VIEW && view.name.eq_ignore_ascii_case(name.object());
+    let in_master = database.eq_ignore_ascii_case("master") && is_in_dbo;
+    find(name).or_else(|| spt_values::VIEWS.iter().find(is_it).filter(|_| in_master))
 }
 
 /// The table-valued function that a name means.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::catalog::{
     CatalogObject, CheckConstraint, ColumnDefinition, ForeignKey, ModuleDefinition, ModuleKind, ObjectDefinition,
-    TableDefinition,
+    StandaloneKind, TableDefinition,
 };
 use engine::database::Database;
 use engine::types::off_row::is_unlimited;
@@ -37,6 +37,9 @@ pub(super) const VIEWS: &[SystemView] = &[
     }),
     view::<SchemaRow>("sys", "schemas", |context, _| all(schemas(context))),
     view::<ModuleRow>("sys", "sql_modules", modules),
+    view::<ModuleRow>("sys", "all_sql_modules", modules),
+    // What the system brings is no T-SQL text here.
+    view::<ModuleRow>("sys", "system_sql_modules", |_, _| Ok(Vec::new())),
     view::<CheckRow>("sys", "check_constraints", checks),
     view::<KeyRow>("sys", "key_constraints", keys),
     view::<ForeignRow>("sys", "foreign_keys", foreign_keys),
@@ -87,6 +90,10 @@ pub(super) fn kind_of(definition: &ObjectDefinition) -> Option<(&'static str, &'
         ObjectDefinition::TableType(_) => ("TT", "TYPE_TABLE"),
         ObjectDefinition::Sequence(_) => ("SO", "SEQUENCE_OBJECT"),
         ObjectDefinition::Synonym(_) => ("SN", "SYNONYM"),
+        ObjectDefinition::Standalone(own) => match own.kind {
+            StandaloneKind::Default => ("D", "DEFAULT_CONSTRAINT"),
+            StandaloneKind::Rule => ("R", "RULE"),
+        },
         ObjectDefinition::Module(module) => match module.kind {
             ModuleKind::View => ("V", "VIEW"),
             ModuleKind::Procedure => ("P", "SQL_STORED_PROCEDURE"),
@@ -104,6 +111,7 @@ fn created_of(definition: &ObjectDefinition) -> (i32, u32) {
         ObjectDefinition::TableType(own) => own.table.created,
         ObjectDefinition::Sequence(sequence) => sequence.created,
         ObjectDefinition::Synonym(synonym) => synonym.created,
+        ObjectDefinition::Standalone(own) => own.created,
         _ => (0, 0),
     }
 }
@@ -492,7 +500,9 @@ pub(super) fn schema_names(context: &SystemContext<'_>) -> Vec<String> {
 
 struct ModuleRow {
     object_id: i32,
-    definition: ModuleDefinition,
+    text: String,
+    uses_ansi_nulls: bool,
+    uses_quoted_identifier: bool,
     is_recompiled: bool,
     execute_as: Option<i32>,
     null_on_null: bool,
@@ -500,10 +510,10 @@ struct ModuleRow {
 
 system_row!(ModuleRow {
     "object_id" INT => |row| row.object_id.into();
-    "definition" SqlType::NVarChar(Length::Max) => |row| row.definition.text.as_str().into();
-    "uses_ansi_nulls" BIT => |row| row.definition.uses_ansi_nulls.into();
-    "uses_quoted_identifier" BIT => |row| row.definition.uses_quoted_identifier.into();
-    "is_schema_bound" BIT => |row| has_word(&row.definition.text, "SCHEMABINDING").into();
+    "definition" SqlType::NVarChar(Length::Max) => |row| row.text.as_str().into();
+    "uses_ansi_nulls" BIT => |row| row.uses_ansi_nulls.into();
+    "uses_quoted_identifier" BIT => |row| row.uses_quoted_identifier.into();
+    "is_schema_bound" BIT => |row| has_word(&row.text, "SCHEMABINDING").into();
     "uses_database_collation" BIT => |_| false.into();
     "is_recompiled" BIT => |row| row.is_recompiled.into();
     "null_on_null_input" BIT => |row| row.null_on_null.into();
@@ -520,12 +530,24 @@ fn modules(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
             let module = ModuleCache::of(context.instance).module(object, context.user_types());
             Some(ModuleRow {
                 object_id: definition.object_id as i32,
-                definition: definition.clone(),
+                text: definition.text.clone(),
+                uses_ansi_nulls: definition.uses_ansi_nulls,
+                uses_quoted_identifier: definition.uses_quoted_identifier,
                 is_recompiled: module.as_ref().is_ok_and(|module| module.is_recompiled),
                 execute_as: module.as_ref().ok().and_then(|module| module.execute_as),
                 null_on_null: module.is_ok_and(|module| module.is_null_on_null()),
             })
         }
+        // Stand-alone defaults and rules have a definition here, too (sql-docs, "sys.sql_modules").
+        ObjectDefinition::Standalone(own) => Some(ModuleRow {
+            object_id: own.object_id as i32,
+            text: own.text.clone(),
+            uses_ansi_nulls: false,
+            uses_quoted_identifier: false,
+            is_recompiled: false,
+            execute_as: None,
+            null_on_null: false,
+        }),
         _ => None,
     }))
 }

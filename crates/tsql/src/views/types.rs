@@ -1,9 +1,10 @@
 //! `sys.types` and `sys.fn_helpcollations`.
 
-use engine::catalog::{ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition, XML_TYPE_ID};
+use engine::catalog::{Bindings, ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition, XML_TYPE_ID};
 use engine::types::{Collation, Length, SqlType, Value};
 use vlf::ServerVersion;
 
+use super::columns::id_of_bound;
 use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view};
 use crate::scalar::data_type::is_known;
 use crate::views::SystemContext;
@@ -48,7 +49,12 @@ fn user_types(context: &SystemContext<'_>) -> Vec<TypeRow> {
             ObjectDefinition::AliasType(alias) => (alias.base, alias.nullable, None),
             other => (SqlType::Int, false, Some(other.object_id() as i32)),
         };
+        let bound = match &object.definition {
+            ObjectDefinition::AliasType(alias) => alias.bound.clone(),
+            _ => Bindings::default(),
+        };
         Some(TypeRow {
+            bound_ids: [id_of_bound(bound.default.as_ref()), id_of_bound(bound.rule.as_ref())],
             name: name.to_owned(),
             sql_type,
             user_type_id: user_type_id as i32,
@@ -96,6 +102,8 @@ pub(super) struct TypeRow {
     collation: Collation,
     /// `type_table_object_id` of a table type, which has no type of values.
     table_object_id: Option<i32>,
+    /// The default and the rule that are bound to an alias type; 0 for none.
+    bound_ids: [i32; 2],
 }
 
 impl TypeRow {
@@ -163,6 +171,7 @@ fn every_type(collation: Collation, version: ServerVersion) -> Vec<TypeRow> {
         nullable: sql_type != SqlType::RowVersion,
         collation,
         table_object_id: None,
+        bound_ids: [0; 2],
     });
     let decimal = SqlType::Decimal {
         precision: 38,
@@ -176,6 +185,7 @@ fn every_type(collation: Collation, version: ServerVersion) -> Vec<TypeRow> {
         nullable,
         collation,
         table_object_id: None,
+        bound_ids: [0; 2],
     };
     let numeric = by_name("numeric", decimal, i32::from(NUMERIC_TYPE_ID), true);
     // It is kept as nvarchar(max) (`engine::catalog::ColumnDefinition::alias_type`).
@@ -201,8 +211,8 @@ system_row!(TypeRow {
     "is_nullable" BIT => |row| row.nullable.into();
     "is_user_defined" BIT => |row| (row.schema_id != SYS_SCHEMA).into();
     "is_assembly_type" BIT => |row| (row.user_type_id == HIERARCHY_TYPE_ID).into();
-    "default_object_id" INT => |_| 0.into();
-    "rule_object_id" INT => |_| 0.into();
+    "default_object_id" INT => |row| row.bound_ids[0].into();
+    "rule_object_id" INT => |row| row.bound_ids[1].into();
     "is_table_type" BIT => |row| row.table_object_id.is_some().into();
 });
 

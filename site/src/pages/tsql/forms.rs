@@ -301,5 +301,7 @@ const OTHERS: &[Subject] = &[
     subject!("Availability groups", "any" => "create availability group x for replica on 'y' with (endpoint_url = 'z')"),
     subject!("External tables", "any" => "create external table x (a int) with (location = 'x', data_source = y)"),
     subject!("Row-level security", "any" => "create security policy x add filter predicate f(a) on t"),
-    subject!("Rules and defaults as objects", "any" => "create rule r as @x > 0"),
+    subject!("Rules and defaults as objects",
+        "CREATE, DROP DEFAULT" => "create default d as 0\nGO\nexec sp_bindefault d, 't.a' insert t default values exec sp_unbindefault 't.a' drop default d",
+        "CREATE, DROP RULE" => "create rule r as @x > 0\nGO\nexec sp_bindrule r, 't.a' exec sp_unbindrule 't.a' drop rule r"),
 ];

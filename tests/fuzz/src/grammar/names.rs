@@ -92,6 +92,7 @@ const OTHER_TYPES: &[&str] = &[
     "image",
     "geography",
     "hierarchyid",
+    "json",
     "cursor",
     "varchar(0)",
     "decimal(39,1)",

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
+use crate::catalog::BoundExpression;
 use crate::types::Length;
 
 #[test]
@@ -17,6 +18,7 @@ fn a_table_survives_its_stored_form() {
         is_row_guid: false,
         computed: None,
         generated: None,
+        bound: Bindings::default(),
     };
     let root = StorageRoot {
         unit: 7,
@@ -72,6 +74,13 @@ fn an_alias_type_survives_its_stored_form_and_an_unknown_base_is_refused() {
         name: "normstring".into(),
         base: SqlType::VarChar(Length::Limited(31)),
         nullable: true,
+        bound: Bindings {
+            default: None,
+            rule: Some(BoundExpression {
+                object_id: 7,
+                expression: "[@value] <> ''".into(),
+            }),
+        },
     });
     let text = serde_json::to_string(&object).unwrap();
     assert_eq!(serde_json::from_str::<ObjectDefinition>(&text).unwrap(), object);

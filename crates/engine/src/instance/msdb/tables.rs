@@ -5,7 +5,7 @@
 //! pages are named in the error log.
 
 use crate::catalog::{
-    ColumnDefinition, Identity, IndexDefinition, IndexOptions, LockEscalation, ModuleDefinition, ModuleKind,
+    Bindings, ColumnDefinition, Identity, IndexDefinition, IndexOptions, LockEscalation, ModuleDefinition, ModuleKind,
     NUMERIC_TYPE_ID, ObjectDefinition, StorageRoot, TableDefinition,
 };
 use crate::seams::DateTimeTicks;
@@ -59,6 +59,7 @@ fn plain_column((name, sql_type): &(&str, SqlType)) -> ColumnDefinition {
         is_row_guid: false,
         computed: None,
         generated: None,
+        bound: Bindings::default(),
     }
 }
 

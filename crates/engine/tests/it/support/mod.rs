@@ -5,7 +5,7 @@ pub mod seam;
 pub mod small;
 
 use disk::sim::{CutPolicy, SimDisk};
-use engine::catalog::{ColumnDefinition, GrowthEntry, Identity, LockEscalation, TableDefinition};
+use engine::catalog::{Bindings, ColumnDefinition, GrowthEntry, Identity, LockEscalation, TableDefinition};
 use engine::errorlog::ErrorLog;
 use engine::instance::{CreateDatabase, FileSpec, Instance, InstanceOptions, Size};
 use engine::lock::Mode;
@@ -90,6 +90,7 @@ pub fn column(name: &str, sql_type: SqlType) -> ColumnDefinition {
         is_row_guid: false,
         computed: None,
         generated: None,
+        bound: Bindings::default(),
     }
 }
 

@@ -17,7 +17,7 @@ mod path;
 mod reader;
 
 pub(crate) use build::{json_array, json_element, json_member, json_object};
-pub(crate) use modify::modify_with;
+pub(crate) use modify::{change_json, change_with, modify_with};
 pub(super) use open::open_json;
 pub use open::{JsonColumn, JsonValueKind, open_json_columns};
 

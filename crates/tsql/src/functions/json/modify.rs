@@ -30,6 +30,26 @@ pub(crate) fn modify_with(call: &Call<'_>) -> Result<Value> {
     modify(call, true)
 }
 
+/// The method of json; the last argument is what errors call the document.
+///
+/// # Errors
+/// 5302 for NULL; those of JSON_MODIFY.
+pub(crate) fn change_json(call: &Call<'_>) -> Result<Value> {
+    changed(call, false)
+}
+
+/// The same with a new value that is JSON.
+pub(crate) fn change_with(call: &Call<'_>) -> Result<Value> {
+    changed(call, true)
+}
+
+fn changed(call: &Call<'_>, is_json: bool) -> Result<Value> {
+    match call.value(0).is_null() {
+        true => Err(messages::mutator_of_null("modify()", call.text(3).unwrap_or_default())),
+        false => modify(call, is_json),
+    }
+}
+
 fn modify(call: &Call<'_>, is_json: bool) -> Result<Value> {
     let (Some(text), Some(path)) = (call.text(0), call.text(1)) else {
         return Ok(Value::Null);

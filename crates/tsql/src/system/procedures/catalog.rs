@@ -7,8 +7,8 @@ use engine::types::{Collation, Length, SqlType, Value};
 
 use super::super::{Host, SystemContext, Table};
 use super::{INT, NAME, SystemProcedure, integer, odbc2, text};
-use crate::modules::default_text;
 use crate::scalar::like::{Blanks, Pattern};
+use crate::views::shown_default;
 use crate::views::{
     ObjectRow, columns_of, every, object_rows, referenced_key, sizes_of, table_of, tables, with_columns,
 };
@@ -329,11 +329,7 @@ fn column_row(context: &SystemContext<'_>, owner: &ObjectRow, column: &ColumnDef
         optional(odbc.radix),
         small(i16::from(column.nullable)),
         Value::Null,
-        column
-            .default
-            .as_ref()
-            .map(|default| default_text(&default.text))
-            .into(),
+        shown_default(context, column).into(),
         small(odbc.verbose),
         optional(odbc.sub),
         if is_text { odbc.length.into() } else { Value::Null },

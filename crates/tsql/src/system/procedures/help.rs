@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ColumnDefinition, ObjectDefinition, TableDefinition};
+use engine::catalog::{Bindings, BoundExpression, CatalogObject, ColumnDefinition, ObjectDefinition, TableDefinition};
 use engine::error::{Error, Result};
 use engine::types::{Decimal, Length, SqlType, Value};
 
@@ -106,6 +106,10 @@ fn type_description(context: &SystemContext<'_>, written: &str) -> Option<Table>
         .database
         .catalog
         .user_type(name.schema().unwrap_or("dbo"), name.object(), context.session_id);
+    let bindings = match own.as_deref().map(|own| &own.definition) {
+        Some(ObjectDefinition::AliasType(alias)) => alias.bound.clone(),
+        _ => Bindings::default(),
+    };
     let (shown, sql_type, nullable) = match own.as_deref().map(|own| &own.definition) {
         Some(ObjectDefinition::AliasType(alias)) => (alias.name.clone(), alias.base, alias.nullable),
         Some(_) => return None,
@@ -137,14 +141,21 @@ fn type_description(context: &SystemContext<'_>, written: &str) -> Option<Table>
         i32::from(sql_type.precision()).into(),
         i32::from(sql_type.scale()).into(),
         if nullable { "yes" } else { "no" }.into(),
-        "none".into(),
-        "none".into(),
+        bound_name(context, bindings.default.as_ref()),
+        bound_name(context, bindings.rule.as_ref()),
         sql_type
             .is_character()
             .then(|| context.database.collation().name())
             .into(),
     ]);
     Some(table)
+}
+
+/// The name of what is bound, or `none`.
+fn bound_name(context: &SystemContext<'_>, bound: Option<&BoundExpression>) -> Value {
+    let object = bound.and_then(|bound| context.database.catalog.by_id(bound.object_id, context.session_id));
+    let name = object.as_ref().and_then(|object| object.definition.qualified_name());
+    name.map_or("none", |(_, name)| name).into()
 }
 
 /// `user table`, `stored procedure`, ...
@@ -312,16 +323,16 @@ fn help_text(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Valu
     // A trigger of the database is in no schema.
     let of_database = context.database.catalog.find("", written, context.session_id);
     let object = find(context, written).or_else(|error| of_database.ok_or(error))?;
-    let ObjectDefinition::Module(module) = &object.definition else {
-        return Err(Error::new(
-            15197,
-            16,
-            1,
-            format!("There is no text for object '{written}'."),
-        ));
+    let own_text = match &object.definition {
+        ObjectDefinition::Module(module) => &module.text,
+        ObjectDefinition::Standalone(own) => &own.text,
+        _ => {
+            let text = format!("There is no text for object '{written}'.");
+            return Err(Error::new(15197, 16, 1, text));
+        }
     };
     let mut table = Table::new(&[("Text", SqlType::NVarChar(Length::Limited(255)))]);
-    for line in module.text.split_inclusive('\n') {
+    for line in own_text.split_inclusive('\n') {
         let characters: Vec<char> = line.chars().collect();
         for part in characters.chunks(LINE_CHARACTERS_MAX) {
             table.push(vec![part.iter().collect::<String>().into()]);

@@ -1,7 +1,9 @@
 //! `sp_helpconstraint` (sql-docs, "sp_helpconstraint"; columns and words of the answer as SQL Server sends them): the constraints of a
 //! table, then the foreign keys of others that refer to it.
 
-use engine::catalog::{ForeignKey, IndexDefinition, ObjectDefinition, ReferentialAction, TableDefinition};
+use engine::catalog::{
+    ColumnDefinition, ForeignKey, IndexDefinition, ObjectDefinition, ReferentialAction, TableDefinition,
+};
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
 
@@ -117,6 +119,7 @@ fn lines(context: &SystemContext<'_>, table: &TableDefinition) -> Vec<Line> {
                 &default_text(&default.text),
             ));
         }
+        lines.extend(bound(context, column));
     }
     for check in &table.checks {
         let only = usize::try_from(only_column(table, &check.text) - 1);
@@ -134,6 +137,26 @@ fn lines(context: &SystemContext<'_>, table: &TableDefinition) -> Vec<Line> {
         lines.extend(foreign_key(context, table, key));
     }
     lines
+}
+
+/// The default and the rule that are bound to a column, with their texts.
+fn bound(context: &SystemContext<'_>, column: &ColumnDefinition) -> Vec<Line> {
+    let kinds = [
+        (&column.bound.default, "DEFAULT", "sp_bindefault"),
+        (&column.bound.rule, "RULE", "sp_bindrule"),
+    ];
+    let lines = kinds.into_iter().filter_map(|(bound, word, procedure)| {
+        let object = context
+            .database
+            .catalog
+            .by_id(bound.as_ref()?.object_id, context.session_id)?;
+        let ObjectDefinition::Standalone(own) = &object.definition else {
+            return None;
+        };
+        let kind = format!("{word} on column {} (bound with {procedure})", column.name);
+        Some(plain(kind, &own.name, &own.text))
+    });
+    lines.collect()
 }
 
 fn plain(kind: String, constraint: &str, keys: &str) -> Line {

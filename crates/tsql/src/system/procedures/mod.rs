@@ -5,6 +5,7 @@
 mod alias_type;
 mod application_lock;
 mod backup_history;
+mod bindings;
 mod catalog;
 mod catalog_modules;
 mod columns_100;
@@ -22,6 +23,7 @@ mod privileges;
 mod refresh;
 mod registry;
 mod rename;
+mod server_version;
 mod session_context;
 mod sessions;
 mod space;
@@ -80,7 +82,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 26] = [
+const TABLES: [&[SystemProcedure]; 28] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -100,12 +102,14 @@ const TABLES: [&[SystemProcedure]; 26] = [
     rename::PROCEDURES,
     temporal::PROCEDURES,
     alias_type::PROCEDURES,
+    bindings::PROCEDURES,
     extended_property::PROCEDURES,
     backup_history::PROCEDURES,
     jobs::PROCEDURES,
     help_jobs::PROCEDURES,
     files::PROCEDURES,
     registry::PROCEDURES,
+    server_version::PROCEDURES,
     xml_documents::PROCEDURES,
 ];
 

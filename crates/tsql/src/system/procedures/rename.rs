@@ -95,6 +95,7 @@ fn rename_object(context: &SystemContext<'_>, name: &Name, new_name: &str, writt
                 new_name.clone_into(&mut rows.name);
             }
         }
+        ObjectDefinition::Standalone(own) => new_name.clone_into(&mut own.name),
         _ => return Err(no_item(context, written, kind)),
     }
     replace(context, &object, definition)
