@@ -95,6 +95,7 @@ mod plans;
 mod recovery_forks;
 mod redefined;
 mod reference;
+mod renamed;
 mod result_sets;
 mod reuse_wait;
 mod rewrites;
