@@ -9,6 +9,7 @@ mod blocking;
 mod bulk;
 mod bulk_insert;
 mod bulk_load;
+mod called_texts;
 mod capacities;
 mod carried;
 mod cascades_model;

@@ -14,7 +14,9 @@ fn run(session: &mut Session, batch: &str) -> String {
 }
 
 fn with_tables() -> Session {
-    let mut session = session(&instance_with(std::sync::Arc::new(ManualClock::starting_at(1_700_000_000_000_000))));
+    let mut session = session(&instance_with(std::sync::Arc::new(ManualClock::starting_at(
+        1_700_000_000_000_000,
+    ))));
     for batch in [
         "create database d",
         "use d",

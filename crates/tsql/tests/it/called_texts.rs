@@ -1,0 +1,82 @@
+//! What a text leaves in the session: USE in one that the client itself calls by sp_executesql lasts, and in one that EXECUTE runs ends
+//! with it.
+#![allow(clippy::unwrap_used)]
+
+use crate::transcript;
+
+use std::sync::Arc;
+
+use engine::seams::ManualClock;
+use engine::types::{Length, SqlType, Value};
+use transcript::{Transcript, instance_with, session};
+use tsql::session::{Parameter, Session};
+
+fn run(session: &mut Session, batch: &str) -> String {
+    let mut transcript = Transcript::default();
+    session.execute(batch, &mut transcript);
+    transcript.text
+}
+
+fn called(session: &mut Session, text: &str) -> String {
+    let mut transcript = Transcript::default();
+    session.execute_with_parameters(text, "", &[], &mut transcript);
+    transcript.text
+}
+
+fn text(value: &str) -> Parameter {
+    Parameter {
+        name: String::new(),
+        sql_type: SqlType::NVarChar(Length::Max),
+        value: Value::from(value.to_owned()),
+        output: false,
+        is_default: false,
+        table: None,
+    }
+}
+
+#[test]
+fn use_lasts_in_a_text_that_the_client_calls() {
+    let instance = instance_with(Arc::new(ManualClock::starting_at(1_700_000_000_000_000)));
+    let mut one = session(&instance);
+    run(&mut one, "create database a create database b");
+    let here = "select db_name()";
+    for (text, expected) in [
+        ("use a", "a"),
+        ("exec ('use b')", "a"),
+        ("exec sp_executesql N'use b'", "a"),
+        ("use b exec ('use a')", "b"),
+        ("use a select 1 / 0", "a"),
+        ("use b use nowhere", "b"),
+        ("use a begin transaction use b", "b"),
+    ] {
+        called(&mut one, text);
+        let told = run(&mut one, here);
+        assert!(told.contains(&format!("\n  {expected}\n")), "{text}: {told}");
+    }
+    // Three requests, as TypeORM makes them within a transaction.
+    for text in ["use a", "exec ('create schema made')", "use b"] {
+        let told = called(&mut one, text);
+        assert!(!told.contains("Level 16"), "{text}: {told}");
+    }
+    let told = run(
+        &mut one,
+        "create table a.made.t (i int) commit select object_id('a.made.t')",
+    );
+    assert!(!told.contains("Level 16") && !told.contains("NULL"), "{told}");
+    // The database that was left is not kept.
+    let told = run(&mut session(&instance), "drop database a");
+    assert!(!told.contains("Level 16"), "{told}");
+}
+
+#[test]
+fn use_ends_in_a_procedure_that_the_client_calls() {
+    let instance = instance_with(Arc::new(ManualClock::starting_at(1_700_000_000_000_000)));
+    let mut one = session(&instance);
+    run(&mut one, "create database a");
+    one.execute_procedure("sp_executesql", &[text("use a")], &mut Transcript::default());
+    assert!(run(&mut one, "select db_name()").contains("\n  a\n"));
+    run(&mut one, "use master");
+    run(&mut one, "create procedure p as exec ('use a')");
+    one.execute_procedure("p", &[], &mut Transcript::default());
+    assert!(run(&mut one, "select db_name()").contains("\n  master\n"));
+}
