@@ -80,3 +80,32 @@ fn use_ends_in_a_procedure_that_the_client_calls() {
     one.execute_procedure("p", &[], &mut Transcript::default());
     assert!(run(&mut one, "select db_name()").contains("\n  master\n"));
 }
+
+/// A plan is made for the values of the first call, which come under the server's collation. The histogram has that of the column.
+#[test]
+fn values_are_estimated_under_the_collation_that_they_are_compared_in() {
+    let instance = instance_with(Arc::new(ManualClock::starting_at(1_700_000_000_000_000)));
+    let mut one = session(&instance);
+    for batch in [
+        "create database c collate SQL_Latin1_General_CP1_CS_AS",
+        "use c",
+        "create table j (id int primary key, name varchar(20)) create table p (id int primary key, j int)",
+        "insert j values (1, 'Earth'), (2, 'earth'), (3, 'Moon') insert p values (1, 1), (2, 2), (3, 3)",
+    ] {
+        run(&mut one, batch);
+    }
+    let sql = "select p.id from p join j on j.id = p.j where j.name = @name";
+    for (name, expected) in [("Earth", "1"), ("earth", "2")] {
+        let value = Parameter {
+            name: "@name".to_owned(),
+            ..text(name)
+        };
+        let mut transcript = Transcript::default();
+        one.execute_with_parameters(sql, "@name nvarchar(4000)", &[value], &mut transcript);
+        assert!(
+            transcript.text.contains(&format!("\n  {expected}\n  (1 rows")),
+            "{}",
+            transcript.text
+        );
+    }
+}
