@@ -109,3 +109,49 @@ fn values_are_estimated_under_the_collation_that_they_are_compared_in() {
         );
     }
 }
+
+/// TypeORM names the database of every table, while another is the current one.
+#[test]
+fn foreign_keys_stay_in_the_database_of_their_table() {
+    let instance = instance_with(Arc::new(ManualClock::starting_at(1_700_000_000_000_000)));
+    let mut one = session(&instance);
+    run(&mut one, "create database a create database b");
+    run(&mut one, "use a");
+    for (batch, told) in [
+        ("create table b.dbo.p (id int primary key)", ""),
+        (
+            "create table b.dbo.c (id int primary key, pid int constraint f references b.dbo.p)",
+            "",
+        ),
+        (
+            "create table b.dbo.d (id int primary key, pid int, cid int references c)",
+            "",
+        ),
+        (
+            "alter table b.dbo.d add constraint g foreign key (pid) references b..p (id)",
+            "",
+        ),
+        (
+            "create table b.dbo.s (id int primary key, pid int references b.dbo.s, qid int references s)",
+            "",
+        ),
+        ("insert b.dbo.c values (1, 7)", "Msg 547"),
+        (
+            "insert b.dbo.p values (7) insert b.dbo.c values (1, 7) insert b.dbo.d values (1, 7, 1)",
+            "",
+        ),
+        ("delete b.dbo.p", "Msg 547"),
+        ("insert b.dbo.d values (2, 7, 2)", "Msg 547"),
+        ("create table dbo.p (id int primary key)", ""),
+        ("create table b.dbo.e (pid int references a.dbo.p)", "Msg 1763"),
+        ("create table e (pid int references b.dbo.p)", "Msg 1763"),
+        ("create table b.dbo.e (pid int references a.dbo.e)", "Msg 1767"),
+        ("create table b.dbo.e (pid int references nothing)", "Msg 1767"),
+    ] {
+        let answer = run(&mut one, batch);
+        match told {
+            "" => assert!(!answer.contains("Level 16"), "{batch}: {answer}"),
+            told => assert!(answer.contains(told), "{batch}: {answer}"),
+        }
+    }
+}
