@@ -254,16 +254,21 @@ impl Parser<'_> {
                 }
             } else {
                 let mut list = parser.list(Self::expression)?;
-                match list.pop_if(|_| parser.at_set_operator()) {
+                let is_subquery = |one: &Expression| matches!(one.kind, ExpressionKind::Subquery(_));
+                let is_query = list.len() == 1 && list.first().is_some_and(is_subquery);
+                match list.pop_if(|_| is_query || parser.at_set_operator()) {
                     None => ExpressionKind::InList { operand, negated, list },
-                    // What began like a list of subqueries is one of several parts.
+                    // What began like a list of subqueries is a query in parentheses of its own, or one of several parts.
                     Some(Expression {
                         kind: ExpressionKind::Subquery(first),
                         ..
                     }) if list.is_empty() => ExpressionKind::InQuery {
                         operand,
                         negated,
-                        query: Box::new(parser.subquery_after(*first)?),
+                        query: match parser.at_set_operator() {
+                            true => Box::new(parser.subquery_after(*first)?),
+                            false => first,
+                        },
                     },
                     Some(_) => return Err(parser.unexpected()),
                 }

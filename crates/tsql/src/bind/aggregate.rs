@@ -165,6 +165,30 @@ pub(super) fn typed_call(
     })
 }
 
+/// Whether two calls have the same value of every group: the second need not be computed, and a key of ORDER BY that is an aggregate is
+/// found in the select list. Calls with an order are not compared.
+fn is_same_call(one: &AggregateCall, other: &AggregateCall) -> bool {
+    let is_same = |one: &Option<Expr>, other: &Option<Expr>| match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => one.same_as(other) && is_repeatable(one),
+        _ => false,
+    };
+    one.function == other.function
+        && one.sql_type == other.sql_type
+        && one.distinct == other.distinct
+        && one.order.is_empty()
+        && other.order.is_empty()
+        && is_same(&one.argument, &other.argument)
+        && is_same(&one.separator, &other.separator)
+}
+
+fn is_repeatable(expression: &Expr) -> bool {
+    let is_value = matches!(expression.kind, ExprKind::Variable(_) | ExprKind::Parameter(_));
+    let mut is_repeatable = is_value || super::computed::is_deterministic(expression);
+    expression.for_each_child(&mut |child| is_repeatable = is_repeatable && self::is_repeatable(child));
+    is_repeatable
+}
+
 /// Puts an aggregate on the list of its SELECT; answers what stands for its value there.
 pub(super) fn collected(list: &mut Vec<AggregateCall>, aggregate: AggregateCall) -> Expr {
     let is_count = matches!(
@@ -172,9 +196,13 @@ pub(super) fn collected(list: &mut Vec<AggregateCall>, aggregate: AggregateCall)
         AggregateFunction::Count | AggregateFunction::CountRows
     );
     let (sql_type, label) = (aggregate.sql_type, aggregate.label());
-    list.push(aggregate);
+    let known = list.iter().position(|known| is_same_call(known, &aggregate));
+    let place = known.unwrap_or_else(|| {
+        list.push(aggregate);
+        list.len() - 1
+    });
     Expr {
-        kind: ExprKind::Aggregate(list.len() - 1),
+        kind: ExprKind::Aggregate(place),
         sql_type,
         nullable: !is_count,
         label,

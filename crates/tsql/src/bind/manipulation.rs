@@ -11,19 +11,20 @@ use super::deduce::Asked;
 use super::from::Stored;
 use super::hints::{Place, add_locking};
 use super::json_change::json_change;
+use super::output::columns_beside;
 use super::query::assigns;
 use super::scope::{Level, SelectLevel, answers_to};
 use super::target::{Filled, Found};
 use super::updatable::Asked as Columns;
-use super::{Binder, ScopeColumn, implicit};
+use super::{Binder, implicit};
 use crate::ast::{
     self, AssignmentOperator, Delete, Expression, ExpressionKind, Identifier, Insert, InsertSource, Literal, Name,
     Update,
 };
 use crate::messages;
 use crate::plan::{
-    Assignment, BoundOutput, Condition, Expr, Label, Locking, Node, OutputTarget, QueryPlan, RowAction, Target,
-    TargetColumn, TargetColumns, TopCount, TopNode, hold_long_columns, hold_long_columns_of_update,
+    Assignment, BoundOutput, Condition, Expr, Label, Locking, Node, QueryPlan, RowAction, Target, TargetColumn,
+    TargetColumns, TopCount, TopNode, hold_long_columns, hold_long_columns_of_update,
 };
 use crate::state::Reading;
 
@@ -83,6 +84,8 @@ pub struct RowSearch {
     pub streams: bool,
     pub top: Option<TopCount>,
     pub output: Option<BoundOutput>,
+    /// Whether OUTPUT reads columns of FROM that are not the target's: the row of FROM is kept beside the change.
+    pub shows_source: bool,
 }
 
 impl RowSearch {
@@ -329,10 +332,11 @@ impl<'a> Binder<'a> {
         let moves_unique_keys = changes_unique_key(&found.target, &assignments);
         let set: Vec<usize> = assignments.iter().map(|(column, _)| *column).collect();
         let columns = self.with_references(&found.target, found.columns.clone(), RowAction::Update, &set)?;
-        let shown = found.shown.take();
+        let (shown, beside) = (found.shown.take(), columns_beside(&found));
         let is_single = found.is_single;
         let mut search = self.row_search(found, filter, columns, top);
-        search.output = self.output(update.output.as_ref(), &search.columns, shown.as_deref())?;
+        search.output = self.output_beside(update.output.as_ref(), &search.columns, shown.as_deref(), beside)?;
+        search.use_source();
         self.require_no_triggers(&search.columns, search.output.as_ref())?;
         let is_whole = !is_at_cursor && !is_percent(update.top.as_ref());
         search.streams = is_single && is_whole && !has_subquery && !changes_key && !moves_unique_keys;
@@ -523,7 +527,7 @@ impl<'a> Binder<'a> {
             None => Ok(None),
         })?;
         let columns = self.with_references(&found.target, found.columns.clone(), RowAction::Delete, &[])?;
-        let shown = found.shown.take();
+        let (shown, beside) = (found.shown.take(), columns_beside(&found));
         let is_single = found.is_single;
         let mut search = self.row_search(found, filter, columns, top);
         let needs_row_path = search
@@ -547,7 +551,8 @@ impl<'a> Binder<'a> {
                 });
             }
         }
-        search.output = self.output(delete.output.as_ref(), &search.columns, shown.as_deref())?;
+        search.output = self.output_beside(delete.output.as_ref(), &search.columns, shown.as_deref(), beside)?;
+        search.use_source();
         self.require_no_triggers(&search.columns, search.output.as_ref())?;
         search.streams = is_single && !is_percent(delete.top.as_ref());
         Ok(BoundDelete { search })
@@ -595,6 +600,7 @@ impl<'a> Binder<'a> {
             streams: false,
             top,
             output: None,
+            shows_source: false,
         }
     }
 
@@ -699,109 +705,6 @@ impl<'a> Binder<'a> {
                 })
             }
         }
-    }
-
-    /// Binds OUTPUT over a row of deleted columns, then inserted columns.
-    pub(super) fn output(
-        &mut self,
-        output: Option<&'a ast::Output>,
-        columns: &TargetColumns,
-        shown: Option<&[(String, Option<usize>)]>,
-    ) -> Result<Option<BoundOutput>> {
-        self.output_beside(output, columns, shown, Vec::new())
-    }
-
-    /// The same with columns beside those, whose places count from behind `$action`.
-    pub(super) fn output_beside(
-        &mut self,
-        output: Option<&'a ast::Output>,
-        columns: &TargetColumns,
-        shown: Option<&[(String, Option<usize>)]>,
-        beside: Vec<ScopeColumn>,
-    ) -> Result<Option<BoundOutput>> {
-        let Some(output) = output else { return Ok(None) };
-        let own_names = columns.columns.iter().enumerate();
-        let names: Vec<(String, usize)> = match shown {
-            None => own_names.map(|(index, column)| (column.name.clone(), index)).collect(),
-            // Of a query, only what it shows of the table.
-            Some(shown) => shown
-                .iter()
-                .filter_map(|(name, column)| Some((name.clone(), (*column)?)))
-                .collect(),
-        };
-        let width = columns.columns.len();
-        let mut visible = Vec::with_capacity(names.len() * 2);
-        for (qualifier, offset) in [("deleted", 0), ("inserted", width)] {
-            for (name, index) in &names {
-                let column = &columns.columns[*index];
-                visible.push(ScopeColumn {
-                    qualifier: qualifier.to_owned(),
-                    path: None,
-                    name: name.clone(),
-                    sql_type: column.sql_type,
-                    label: Label::Implicit(column.collation),
-                    nullable: true,
-                    index: offset + index,
-                    identity: column.identity,
-                    row_guid: false,
-                    from_table: true,
-                    with_document: false,
-                    row_places: None,
-                    is_hidden: column.is_hidden,
-                });
-            }
-        }
-        visible.extend(beside.into_iter().map(|column| ScopeColumn {
-            index: 2 * width + 1 + column.index,
-            nullable: true,
-            // Only the columns are handed on to OUTPUT.
-            row_places: None,
-            is_hidden: false,
-            ..column
-        }));
-        let level = Level::Select(SelectLevel {
-            columns: visible,
-            action: self.is_merge.then_some(2 * width),
-            ..SelectLevel::default()
-        });
-        let ((items, beside), _) = self.within(level, |binder| {
-            Ok((binder.output_items(&output.items)?, binder.output_items(&output.shown)?))
-        })?;
-        let (mut expressions, columns): (Vec<_>, Vec<_>) = items.into_iter().unzip();
-        let target = match &output.into {
-            None => OutputTarget::Client,
-            Some(into) => self.output_into(into, output, expressions.len())?,
-        };
-        let (others, shown): (Vec<_>, Vec<_>) = beside.into_iter().unzip();
-        expressions.extend(others);
-        Ok(Some(BoundOutput {
-            expressions,
-            columns,
-            target,
-            shown,
-        }))
-    }
-}
-
-impl<'a> Binder<'a> {
-    /// The target of OUTPUT INTO, for so many columns.
-    fn output_into(&mut self, into: &ast::Target, output: &'a ast::Output, count: usize) -> Result<OutputTarget> {
-        let target = self.output_target(into)?;
-        let columns = Arc::new(self.target_columns(&target)?);
-        let columns = self.with_views(&target, columns, &[(RowAction::Insert, &[])])?;
-        let listed = listed_columns(&columns, &output.columns, false)?;
-        check_count(count, listed.len(), output.columns.is_empty())?;
-        require_nothing_made(&columns, &listed, None)?;
-        let assignments =
-            (0..columns.columns.len()).map(|column| match listed.iter().position(|&other| other == column) {
-                Some(position) => Assignment::Source(position),
-                None if columns.columns[column].identity => Assignment::Identity,
-                None => Assignment::Default,
-            });
-        let assignments = assignments.collect();
-        self.refuse_references(&target)?;
-        self.require_no_enabled_triggers(&target)?;
-        Ok(OutputTarget::Into(target, columns, assignments))
     }
 }
 

@@ -37,6 +37,7 @@ mod open_rowset;
 mod open_xml;
 mod outer_aggregate;
 mod outer_key;
+mod output;
 mod pivot;
 mod query;
 mod reference;

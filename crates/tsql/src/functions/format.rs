@@ -26,7 +26,11 @@ fn format_value(call: &Call<'_>) -> Result<Value> {
 /// The value in the pattern; `None` when the pattern does not apply to it.
 fn format(value: &Value, sql_type: SqlType, pattern: &str) -> Option<String> {
     if sql_type.is_temporal() {
-        return Some(format_moment(Moment::from_value(value)?, pattern));
+        let kind = match sql_type {
+            SqlType::DateTimeOffset { .. } => MomentKind::WithOffset,
+            _ => MomentKind::Unspecified,
+        };
+        return Some(format_moment((Moment::from_value(value)?, kind), pattern));
     }
     format_number(value, pattern)
 }
@@ -120,7 +124,14 @@ fn custom_number(value: &Value, pattern: &str) -> Option<String> {
     })
 }
 
-fn format_moment(moment: Moment, pattern: &str) -> String {
+/// Whether a moment has an offset from UTC. To the others .NET gives the server's, which is UTC here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MomentKind {
+    WithOffset,
+    Unspecified,
+}
+
+fn format_moment((moment, kind): (Moment, MomentKind), pattern: &str) -> String {
     let pattern = match pattern {
         "d" => "M/d/yyyy",
         "D" => "dddd, MMMM d, yyyy",
@@ -143,10 +154,26 @@ fn format_moment(moment: Moment, pattern: &str) -> String {
             continue;
         }
         let width = characters[at..].iter().take_while(|&&other| other == character).count();
-        text.push_str(&moment_field(moment, character, width));
+        match character {
+            'z' => text.push_str(&offset_text(moment, width)),
+            'K' if kind == MomentKind::WithOffset => text.push_str(&offset_text(moment, 3).repeat(width)),
+            'K' => {}
+            _ => text.push_str(&moment_field(moment, character, width)),
+        }
         at += width;
     }
     text
+}
+
+/// The offset from UTC: its hours by one or two letters, and its minutes too by three (".NET: custom date and time format strings", "z").
+fn offset_text(moment: Moment, width: usize) -> String {
+    let minutes = moment.offset_minutes.unsigned_abs();
+    let sign = if moment.offset_minutes < 0 { '-' } else { '+' };
+    match width {
+        1 => format!("{sign}{}", minutes / 60),
+        2 => format!("{sign}{:02}", minutes / 60),
+        _ => format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60),
+    }
 }
 
 fn moment_field(moment: Moment, field: char, width: usize) -> String {
@@ -212,5 +239,21 @@ mod tests {
         let value = moment.to_value(SqlType::DateTime).unwrap();
         let text = format(&value, SqlType::DateTime, "ddd dd MMM yyyy hh:mm:ss tt 'at' H").unwrap();
         assert_eq!(text, "Thu 07 Mar 2024 01:05:09 PM at 13");
+        let unspecified = format(&value, SqlType::DateTime, "HH:mmzzz|K|").unwrap();
+        assert_eq!(unspecified, "13:05+00:00||");
+        let with_offset = SqlType::DateTimeOffset { scale: 7 };
+        for (minutes, expected) in [
+            (330, "13:05:09+05:30 +05 +5 +05:30"),
+            (-570, "13:05:09-09:30 -09 -9 -09:30"),
+        ] {
+            let moment = Moment {
+                offset_minutes: minutes,
+                ..moment
+            };
+            let text = format_moment((moment, MomentKind::WithOffset), "HH:mm:sszzz zz z K");
+            assert_eq!(text, expected);
+            let value = moment.to_value(with_offset).unwrap();
+            assert_eq!(format(&value, with_offset, "HH:mm:sszzz zz z K").unwrap(), expected);
+        }
     }
 }

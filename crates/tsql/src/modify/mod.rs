@@ -259,6 +259,11 @@ impl<'p> Pipeline<'p> {
         self.insert_built(row, sets_identity)
     }
 
+    /// Tells the row of FROM that the next changes come from, which OUTPUT may show.
+    pub(crate) fn come_from(&mut self, row: Vec<Value>) {
+        self.beside = row;
+    }
+
     /// A row made of source columns, defaults and the identity, to be changed with others ([`Pipeline::change_beside`]).
     ///
     /// # Errors

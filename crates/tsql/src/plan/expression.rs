@@ -294,6 +294,7 @@ impl Expr {
             (ExprKind::Constant(left), ExprKind::Constant(right)) => left == right,
             (ExprKind::Column(left), ExprKind::Column(right))
             | (ExprKind::Parameter(left), ExprKind::Parameter(right))
+            | (ExprKind::Aggregate(left), ExprKind::Aggregate(right))
             | (ExprKind::Variable(left), ExprKind::Variable(right)) => left == right,
             (
                 ExprKind::Arithmetic { operator, left, right },

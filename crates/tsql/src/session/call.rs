@@ -94,10 +94,20 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> BatchOutcome {
         let given: Vec<_> = parameters.iter().map(given_by_client).collect();
-        let outcome = match self.caller(sink) {
-            Ok(mut executor) => executor.parametrised(sql, declarations, &given, 1),
-            Err(failure) => Err(failure),
+        let (outcome, used) = match self.caller(sink) {
+            Ok(mut executor) => {
+                let outcome = executor.parametrised(sql, declarations, &given, 1);
+                (outcome, executor.used_database.take())
+            }
+            Err(failure) => (Err(failure), None),
         };
+        // USE in a text that the client itself has called lasts, unlike that in a text of EXECUTE: drivers that send every statement so
+        // rely on it (TypeORM makes the schema of another database by USE, CREATE SCHEMA and USE, through node-mssql).
+        let used = used.map_or(Ok(()), |name| self.state.use_database(&name));
+        let outcome = outcome.and_then(|result| match used {
+            Ok(()) => Ok(result),
+            Err(error) => Err(Failure::new(error, 1, "").into()),
+        });
         self.end_call(sink, parameters, Called::Text, outcome)
     }
 

@@ -85,6 +85,12 @@ impl<'s> ModuleFrame<'s> {
         })
     }
 
+    /// The current database's name, where the module has left the one that it was called in.
+    pub(crate) fn used_database(&self) -> Option<String> {
+        let is_here = self.session.is_in(&self.database);
+        (!is_here).then(|| self.session.database().name())
+    }
+
     /// Ends the module, and with it the USE that it has executed.
     ///
     /// # Errors

@@ -69,5 +69,8 @@ impl Executor<'_> {
 }
 
 fn delete_row(search: &RowSearch, pipeline: &mut Pipeline<'_>, row: &[Value]) -> Result<()> {
+    if search.shows_source {
+        pipeline.come_from(row.to_vec());
+    }
     pipeline.delete(search.locator_of(row), search.old_row(row)).map(|_| ())
 }

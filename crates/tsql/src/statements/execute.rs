@@ -359,6 +359,7 @@ impl Executor<'_> {
             })
             .collect();
         self.end_temporary_tables();
+        self.used_database = of_module.used_database();
         let left = of_module.leave();
         left.map_err(|error| self.failure(error, 1).with_class(Class::Batch))?;
         let flow = match result {

@@ -187,6 +187,8 @@ pub struct Executor<'s> {
     pub(super) at_cursor: Option<Rc<CursorReading>>,
     /// What the last call has given the parameters that are cursors, by their names.
     pub(super) given_cursors: Vec<(String, SharedCursor)>,
+    /// The database that the module or text called last was in at its end, where USE has left the caller's.
+    pub(crate) used_database: Option<String>,
 }
 
 /// What the running code returns to its caller.
@@ -251,6 +253,7 @@ impl<'s> Executor<'s> {
             ran: RefCell::default(),
             at_cursor: None,
             given_cursors: Vec::new(),
+            used_database: None,
         }
     }
 

@@ -38,12 +38,12 @@ impl Executor<'_> {
     /// 1753, 1757, 1761, 1762, 1763, 1766, 1767, 1769, 1770, 1773, 1776, 1778, 1788, 8139.
     pub(super) fn foreign_key(
         &self,
-        table: &TableDefinition,
+        (database, table): (&Arc<Database>, &TableDefinition),
         foreign: &ast::ForeignKey,
         own: &[IndexColumn],
         name: String,
     ) -> Result<ForeignKey> {
-        let stored = self.referenced_table(table, foreign, &name)?;
+        let stored = self.referenced_table((database, table), foreign, &name)?;
         let referenced = match &stored {
             Some(object) => definition_of(object)?,
             None => table,
@@ -90,22 +90,38 @@ impl Executor<'_> {
     /// the table being defined.
     fn referenced_table(
         &self,
-        table: &TableDefinition,
+        (own, table): (&Arc<Database>, &TableDefinition),
         foreign: &ast::ForeignKey,
         name: &str,
     ) -> Result<Option<Arc<CatalogObject>>> {
-        let schema = foreign.table.schema().unwrap_or("dbo");
-        let is_itself = schema.eq_ignore_ascii_case(&table.schema)
+        let schema = foreign
+            .table
+            .schema()
+            .filter(|schema| !schema.is_empty())
+            .unwrap_or("dbo");
+        let written = foreign.table.database();
+        let is_here = written.is_none_or(|written| written.is_empty() || written.eq_ignore_ascii_case(&own.name()));
+        let is_itself = is_here
+            && schema.eq_ignore_ascii_case(&table.schema)
             && foreign.table.object().to_lowercase() == table.name.to_lowercase();
         if is_itself {
             return Ok(None);
         }
         let missing = || messages::foreign_key_invalid_table(name, &foreign.table.to_string());
-        let (database, object) = self.session.find_object(&foreign.table)?.ok_or_else(missing)?;
+        // The table's database, where it is another than the current one, has what is named without a database.
+        let is_elsewhere = own.id != self.session.database_id() && written.is_none_or(str::is_empty);
+        let found = match is_elsewhere && !foreign.table.object().starts_with('#') {
+            true => {
+                let found = own.catalog.find(schema, foreign.table.object(), self.session.id);
+                found.map(|object| (own.clone(), object))
+            }
+            false => self.session.find_object(&foreign.table)?,
+        };
+        let (database, object) = found.ok_or_else(missing)?;
         if foreign.table.object().starts_with('#') {
             return Err(messages::foreign_key_to_temporary_table(name));
         }
-        if database.id != self.session.database_id() {
+        if database.id != own.id {
             return Err(messages::foreign_key_across_databases(name));
         }
         match &object.definition {

@@ -239,7 +239,7 @@ impl Executor<'_> {
                 };
                 let name = name(Made::OfColumn("FK", only), draft);
                 require_stored_foreign(&draft.table, foreign, own)?;
-                let mut key = self.foreign_key(&draft.table, foreign, own, name)?;
+                let mut key = self.foreign_key((&draft.database, &draft.table), foreign, own, name)?;
                 key.is_system_named = is_system_named;
                 draft.table.foreign_keys.push(key);
                 Ok(())

@@ -54,11 +54,14 @@ impl Executor<'_> {
             while pipeline.count() < limit && operator.next(&context, &mut row)? {
                 let new = new_row(bound, &row, &context)?;
                 let locator = search.locator_of(&row);
+                if search.shows_source {
+                    pipeline.come_from(row.clone());
+                }
                 change_row(bound, &mut pipeline, locator, search.old_row(&row), new)?;
             }
             return pipeline.finish();
         }
-        let mut found: Vec<RowChange> = Vec::new();
+        let (mut found, mut beside): (Vec<RowChange>, Vec<Vec<Value>>) = Default::default();
         let mut grant = context.grant();
         let mut seen = SeenRows::default();
         while (found.len() as u64) < limit && operator.next(&context, &mut row)? {
@@ -75,14 +78,20 @@ impl Executor<'_> {
                 let locator = search.locator_of(&row).clone();
                 grant.require(row_bytes(&old) + row_bytes(&new) + row_bytes(std::slice::from_ref(&locator)))?;
                 found.push(RowChange::Update { locator, old, new });
+                if search.shows_source {
+                    grant.require(row_bytes(&row))?;
+                    beside.push(row.clone());
+                }
             }
         }
         drop(operator);
         if bound.moves_unique_keys {
-            pipeline.change_all(found)?;
+            pipeline.change_beside(found, beside, false)?;
             return pipeline.finish();
         }
+        let mut beside = beside.into_iter();
         for change in found {
+            pipeline.come_from(beside.next().unwrap_or_default());
             if let RowChange::Update { locator, old, new } = change {
                 change_row(bound, &mut pipeline, &locator, &old, new)?;
             }

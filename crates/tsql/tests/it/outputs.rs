@@ -96,3 +96,71 @@ fn top_percent_changes_a_share_of_the_rows() {
     let merge = "merge top (50) percent t using (select 1 as id) s on t.id = s.id when matched then delete;";
     assert_eq!(story.errors(merge), [40517]);
 }
+
+/// "from_table_name: Is a column prefix that specifies a table included in the FROM clause of a DELETE, UPDATE, or MERGE statement"
+/// (sql-docs, "OUTPUT clause"). The target's own columns are those of inserted and deleted. SQLAlchemy writes UPDATE ... FROM so.
+#[test]
+fn output_shows_the_other_columns_of_from() {
+    let mut story = begin();
+    story.run("create table s (id int, n varchar(9), long varchar(max)) insert s values (1, 'one', replicate(cast('x' as varchar(max)), 9000)), (2, 'two', 'y'), (3, 'three', null)");
+    let cases: &[(&str, &[&str])] = &[
+        (
+            "update t set v = v + 1 output s.n, deleted.v, inserted.v, len(s.long) from t join s on s.id = t.id where s.id < 3",
+            &["one 10 11 9000", "two 20 21 1"],
+        ),
+        (
+            "update x set v = y.v output inserted.id, y.id, y.v from t x join t y on y.id = x.id + 5",
+            &["1 6 60", "2 7 70", "3 8 80", "4 9 90", "5 10 100"],
+        ),
+        (
+            "update x set v = 5 output y.* from t x join (select 3 as i, 'in' as w) y on y.i = x.id",
+            &["3 in"],
+        ),
+        (
+            "update t set id = t.id + 100 output inserted.id, s.n from t, s where s.id = t.id",
+            &["101 one", "102 two", "103 three"],
+        ),
+        (
+            "update t set v = 0 output isnull(s.n, 'none') from t left join s on s.id + 100 = t.id where t.id in (4, 102)",
+            &["none", "two"],
+        ),
+        (
+            "delete t output deleted.id, s.n + '!' into log (id, what) output s.id from t join s on t.id = s.id + 100 where s.id > 1",
+            &["2", "3"],
+        ),
+        ("select id, what from log", &["102 two!", "103 three!"]),
+        (
+            "delete top (1) t output x.one from t cross join (select 1 as one) x",
+            &["1"],
+        ),
+    ];
+    for (batch, shown) in cases {
+        let (mut rows, mut expected) = (story.rows(batch), shown.to_vec());
+        rows.sort();
+        expected.sort_unstable();
+        assert_eq!(rows, expected, "{batch}");
+    }
+    for (batch, error) in [
+        ("update t set v = 1 output t.v from t join s on s.id = t.id", 4104),
+        ("update x set v = 1 output x.v from t x join s on s.id = x.id", 4104),
+        ("delete t output nothing.id from t join s on s.id = t.id", 4104),
+        ("delete t output s.id", 4104),
+        ("insert t output s.id select id + 1000, 1 from s", 4104),
+    ] {
+        assert_eq!(story.errors(batch), [error], "{batch}");
+    }
+}
+
+/// A row that an INSTEAD OF trigger takes, and one of a view, come from FROM too.
+#[test]
+fn output_through_a_view_shows_the_other_columns_of_from() {
+    let mut story = begin();
+    story.run("create view w as select id as number, v from t where id < 4");
+    let update =
+        "update w set v = 9 output inserted.number, o.n from w join (values (2, 'two')) o (id, n) on o.id = w.number";
+    assert_eq!(story.rows(update), ["2 two"]);
+    assert_eq!(
+        story.errors("update w set v = 9 output w.number from w join (values (2)) o (id) on o.id = w.number"),
+        [4104]
+    );
+}

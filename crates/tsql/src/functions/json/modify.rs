@@ -55,8 +55,10 @@ fn modify(call: &Call<'_>, is_json: bool) -> Result<Value> {
         return Ok(Value::Null);
     };
     let path = any_path_of(path)?;
-    let Some(last) = path.steps.last() else {
-        return Err(messages::unsupported_json_path(2, "JSON_MODIFY"));
+    // Of the whole text only an array can be changed, by appending to it.
+    let last = match path.steps.last() {
+        None if !path.appends => return Err(messages::unsupported_json_path(2, "JSON_MODIFY")),
+        last => last,
     };
     let value = call.value(2);
     let mut written = String::new();
@@ -67,11 +69,16 @@ fn modify(call: &Call<'_>, is_json: bool) -> Result<Value> {
         Some((Kind::Array, place)) if path.appends => Some(appended(text, &place, &written)),
         Some(_) if path.appends && path.strict => return Err(messages::no_json_array()),
         Some(_) if path.appends => None,
-        Some((_, place)) if value.is_null() && !path.strict => Some(without(text, &path, last, place)?),
+        Some((_, place)) if value.is_null() && !path.strict => {
+            last.map(|last| without(text, &path, last, place)).transpose()?
+        }
         Some((_, place)) => Some((place, written)),
         None if path.strict => return Err(messages::no_json_property()),
         None if value.is_null() => None,
-        None => added(text, &path, last, &written)?,
+        None => last
+            .map(|last| added(text, &path, last, &written))
+            .transpose()?
+            .flatten(),
     };
     let Some((place, new)) = change else {
         return Ok(call.value(0).clone());

@@ -26,7 +26,7 @@ use engine::types::Value;
 use crate::ast::ComparisonOperator as Op;
 use crate::optimize::applied::Rules;
 use crate::plan::{Aging, BoundTable, Condition, Expr, ExprKind, FromNode, FromUnit, Node, Part, ScanNode, Shape};
-use crate::scalar::convert::convert;
+use crate::scalar::convert::{convert, recollated};
 use crate::state::{Rule, SessionState};
 use knowledge::Knowledge;
 
@@ -136,7 +136,10 @@ impl<'s> Estimator<'s> {
             ExprKind::Convert {
                 operand, style: None, ..
             } => convert(&self.known(operand)?, operand.sql_type, expression.sql_type, None).ok(),
-            ExprKind::Collate(operand) => self.known(operand),
+            ExprKind::Collate(operand) => {
+                let value = self.known(operand)?;
+                Some(recollated(value, expression.sql_type, expression.label.collation()))
+            }
             _ => None,
         }
     }
