@@ -236,7 +236,7 @@ impl Database {
     }
 
     /// Says in the boot record that a table has collations other than the default one, or entries of indexes with values, or foreign keys that act,
-    /// or a row version, json, or computed columns, or a period, or indexes with filters or switched off, before the catalog does: a version that does not know them must not read it.
+    /// or a row version, json, geometry or geography, or computed columns, or a period, or indexes with filters or switched off, before the catalog does: a version that does not know them must not read it.
     pub(crate) fn note_features(&self, table: &TableDefinition) -> Result<()> {
         let is_other = |column: &ColumnDefinition| column.collation != Collation::default();
         let has_collations = table.columns.iter().any(is_other);
@@ -247,6 +247,7 @@ impl Database {
             .iter()
             .any(|column| column.sql_type == SqlType::RowVersion);
         let has_json = table.columns.iter().any(|column| column.sql_type == SqlType::Json);
+        let has_spatial_columns = table.columns.iter().any(|column| column.sql_type.is_spatial());
         let has_computed_columns = table.columns.iter().any(|column| column.computed.is_some());
         let has_filtered_indexes = table.every_index().any(|index| index.filter.is_some());
         let has_disabled_indexes = !table.disabled_indexes.is_empty() || table.disabled_clustered().is_some();
@@ -260,6 +261,7 @@ impl Database {
                 && has_referential_actions <= boot.has_referential_actions
                 && has_row_versions <= boot.has_row_versions
                 && has_json <= boot.has_json
+                && has_spatial_columns <= boot.has_spatial_columns
                 && has_computed_columns <= boot.has_computed_columns
                 && has_filtered_indexes <= boot.has_filtered_indexes
                 && has_disabled_indexes <= boot.has_disabled_indexes
@@ -276,6 +278,7 @@ impl Database {
             boot.has_referential_actions |= has_referential_actions;
             boot.has_row_versions |= has_row_versions;
             boot.has_json |= has_json;
+            boot.has_spatial_columns |= has_spatial_columns;
             boot.has_computed_columns |= has_computed_columns;
             boot.has_data_spaces |= has_data_spaces;
             boot.has_partitions |= has_partitions;
@@ -289,9 +292,12 @@ impl Database {
     pub(crate) fn note_columns(&self, columns: &[ColumnDefinition]) -> Result<()> {
         let has = |own: SqlType| columns.iter().any(|column| column.sql_type == own);
         let (has_row_versions, has_json) = (has(SqlType::RowVersion), has(SqlType::Json));
+        let has_spatial_columns = has(SqlType::Geometry) || has(SqlType::Geography);
         let is_known = {
             let boot = self.boot.lock();
-            has_row_versions <= boot.has_row_versions && has_json <= boot.has_json
+            has_row_versions <= boot.has_row_versions
+                && has_json <= boot.has_json
+                && has_spatial_columns <= boot.has_spatial_columns
         };
         if is_known {
             return Ok(());
@@ -299,6 +305,7 @@ impl Database {
         self.change_boot(|boot| {
             boot.has_row_versions |= has_row_versions;
             boot.has_json |= has_json;
+            boot.has_spatial_columns |= has_spatial_columns;
         })
     }
 

@@ -29,7 +29,8 @@
 //! 32 = made by DBCC CLONEDATABASE, 64 = and verified, 128 = ACCELERATED_DATABASE_RECOVERY
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
 //! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 i32,u32 last CHECKDB that found nothing, 0 = none known
-//! 232 u32 further features: 1 = filegroups beside PRIMARY, 2 = partitions; 0 although the bit is set: filegroups | 236 zero .. 256 room for later versions
+//! 232 u32 further features: 1 = filegroups beside PRIMARY, 2 = partitions, 4 = columns of geometry or geography; 0 although the bit is set:
+//! filegroups | 236 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded, 8 = restoring: a differential backup is being copied, 16 = restoring: nothing
 //! but the base was. A record of format 2 is read as one that is still to be upgraded, and written as one of format 3. `database::upgrade`
@@ -138,7 +139,9 @@ const FEATURE_FURTHER: u32 = 2_147_483_648;
 const FURTHER_DATA_SPACES: u32 = 1;
 /// Bit of the further features: there are partition functions, schemes or partitioned tables.
 const FURTHER_PARTITIONS: u32 = 2;
-const FURTHER_KNOWN: u32 = FURTHER_DATA_SPACES | FURTHER_PARTITIONS;
+/// Bit of the further features: tables, table types, views or functions have columns of geometry or geography.
+const FURTHER_SPATIAL_COLUMNS: u32 = 4;
+const FURTHER_KNOWN: u32 = FURTHER_DATA_SPACES | FURTHER_PARTITIONS | FURTHER_SPATIAL_COLUMNS;
 // Every bit of the first word has a meaning: what a later version adds is a further feature.
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
@@ -319,6 +322,8 @@ pub struct BootRecord {
     pub has_data_spaces: bool,
     /// There are, or were, partition functions, schemes or partitioned tables.
     pub has_partitions: bool,
+    /// Tables, table types, views or functions have columns of geometry or geography; stays set once it was.
+    pub has_spatial_columns: bool,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
     /// The set on which differential backups are based; zero = none.
@@ -397,6 +402,7 @@ impl BootRecord {
             has_json: false,
             has_data_spaces: false,
             has_partitions: false,
+            has_spatial_columns: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,
@@ -408,7 +414,9 @@ impl BootRecord {
 
     fn further_features(&self) -> u32 {
         let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
-        feature(self.has_data_spaces, FURTHER_DATA_SPACES) | feature(self.has_partitions, FURTHER_PARTITIONS)
+        feature(self.has_data_spaces, FURTHER_DATA_SPACES)
+            | feature(self.has_partitions, FURTHER_PARTITIONS)
+            | feature(self.has_spatial_columns, FURTHER_SPATIAL_COLUMNS)
     }
 
     /// The features in use that a reader must know.
@@ -584,6 +592,7 @@ impl BootRecord {
             has_json: number_at(bytes, AT_FEATURES) & FEATURE_JSON != 0,
             has_data_spaces: says_data_spaces(bytes),
             has_partitions: number_at(bytes, AT_FURTHER_FEATURES) & FURTHER_PARTITIONS != 0,
+            has_spatial_columns: number_at(bytes, AT_FURTHER_FEATURES) & FURTHER_SPATIAL_COLUMNS != 0,
             collation: bytes[AT_COLLATION],
             change_base: part(bytes, AT_CHANGE_BASE),
             change_generation: u64::from_le_bytes(part(bytes, AT_CHANGE_GENERATION)),
@@ -771,6 +780,7 @@ mod tests {
             has_json: true,
             has_data_spaces: true,
             has_partitions: true,
+            has_spatial_columns: true,
             collation: 7,
             change_base: *b"base of changes.",
             change_generation: 15,
@@ -856,6 +866,7 @@ mod tests {
             has_json: false,
             has_data_spaces: false,
             has_partitions: false,
+            has_spatial_columns: false,
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,

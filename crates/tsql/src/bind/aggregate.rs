@@ -153,7 +153,7 @@ pub(super) fn typed_call(
         };
     }
     let argument = argument.map_or_else(|| Err(messages::function_requires(name, 1)), Ok)?;
-    if empty.distinct && argument.sql_type == SqlType::Json {
+    if empty.distinct && (argument.sql_type == SqlType::Json || argument.sql_type.is_spatial()) {
         return Err(messages::invalid_operand_type(argument.sql_type.name(), name));
     }
     let (argument, sql_type) = typed_argument(name, function, argument, count_type)?;
@@ -220,6 +220,14 @@ fn typed_argument(
     );
     if own == SqlType::Json && !takes_json {
         return Err(invalid());
+    }
+    match function {
+        AggregateFunction::CountRows | AggregateFunction::Count => {}
+        AggregateFunction::Minimum | AggregateFunction::Maximum if own.is_spatial() => {
+            return Err(messages::not_fully_comparable(own.name()));
+        }
+        _ if own.is_spatial() => return Err(invalid()),
+        _ => {}
     }
     match function {
         AggregateFunction::CountRows | AggregateFunction::Count => Ok((argument, count_type)),

@@ -113,6 +113,7 @@ mod shrink;
 mod small_tables;
 mod space_comes_back;
 mod space_model;
+mod spatial;
 mod statements;
 mod statistics;
 mod statistics_kept;
