@@ -55,7 +55,7 @@ fn values_survive_stops_power_cuts_and_restores() {
             ]
         );
         let long = "select datalength(spot), area.STNumPoints(), area.STPointN(2999).ToString(), spot.STEndPoint().Lat from places where id = 4";
-        assert_eq!(story.rows(long), ["48047 3000 POINT (28 38) 39"]);
+        assert_eq!(story.rows(long), ["48032 3000 POINT (28 38) 39"]);
         story.is_sound("shop");
     };
     check(&mut story);
@@ -73,7 +73,7 @@ fn values_survive_stops_power_cuts_and_restores() {
     story.run("update places set note = 'x'");
     assert_eq!(
         story.rows("select datalength(area) from places where id = 4"),
-        ["48047"]
+        ["48032"]
     );
     story.run("update places set area = area.STPointN(5) where id = 4");
     assert_eq!(
@@ -108,9 +108,10 @@ fn values_go_through_modules_table_types_and_included_columns() {
     story.run("create procedure add_places @new spots readonly as insert places (id, spot) select id, spot from @new");
     story.run("create index names on places (name) include (spot)");
     story.run("declare @s spots insert @s values (1, 'POINT(2 3)'), (2, null) exec add_places @s");
-    let rows = "select concat(id, ' ', dbo.north(spot), ' ', dbo.moved(spot).ToString()) from places order by id";
-    // NULL of a function is a value without a place.
-    assert_eq!(story.rows(rows)[0], "1 3 POINT (2 4)");
+    let rows = "select concat(id, ' ', dbo.north(spot), ' ', dbo.moved(spot).ToString()) from places where id <= ";
+    assert_eq!(story.rows(&format!("{rows} 1")), ["1 3 POINT (2 4)"]);
+    // The latitude of NULL is NULL, which Point does not take.
+    assert_eq!(story.errors(&format!("{rows} 2")), [6569]);
     story.run("update places set name = 'a' where id = 1");
     let named = "select spot.Long from places with (index (names)) where name = 'a'";
     assert_eq!(story.rows(named), ["2"]);
