@@ -11,6 +11,7 @@ mod backup;
 mod carry;
 mod changes;
 mod check;
+mod check_values;
 mod clone;
 mod copy;
 mod decisions;

@@ -11,6 +11,7 @@ use engine::types::{Collation, Decimal, Length, SqlType, Value, Variant};
 use tds::{ColumnType, RowWriter, RpcParameter, Value as WireValue, VariantValue};
 use tsql::scalar::convert::convert;
 use tsql::scalar::hierarchy;
+use tsql::scalar::spatial::{Surface, to_spatial};
 use tsql::session::{ClientTable, Parameter};
 
 use super::rows::SentTable;
@@ -127,7 +128,8 @@ pub fn parameter(sent: &RpcParameter) -> Result<Parameter, Error> {
 /// A value that was sent, in the engine's terms. A long one of a message in a file stays there.
 ///
 /// # Errors
-/// 6522 for bytes that are no `hierarchyid`, `geometry` or `geography`; 7119 for a string that is longer than any can be; those of reading one in UTF-8, which is not kept as it is: 701, 823.
+/// 6522 for bytes that are no `hierarchyid`, `geometry` or `geography`; 7119 for a string that is longer than any can be; those of reading one in
+/// UTF-8, which is not kept as it is: 701, 823.
 pub(super) fn from_wire(value: &WireValue, own: SqlType) -> Result<Value, Error> {
     match value {
         // None is so long that it would be left in the message.

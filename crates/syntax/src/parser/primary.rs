@@ -17,8 +17,9 @@ const DECIMAL_DIGITS_MAX: usize = 38;
 impl Parser<'_> {
     /// A primary expression with the methods behind it. With `open`, a parenthesis may hold a condition.
     pub(super) fn primary(&mut self, open: bool) -> Parsed<Expression> {
+        let is_enclosed = self.at(b'(');
         let mut primary = self.primary_without_methods(open)?;
-        while self.at(b'.') && self.has_member(&primary.kind)? {
+        while self.at(b'.') && self.has_member(&primary.kind, is_enclosed)? {
             let line = self.line();
             self.advance()?;
             let name = Name {
@@ -37,14 +38,15 @@ impl Parser<'_> {
     }
 
     /// Whether a method or a property stands behind the point under the cursor.
-    fn has_member(&self, operand: &ExpressionKind) -> Parsed<bool> {
-        let has_properties = matches!(
-            operand,
-            ExpressionKind::Variable(_)
-                | ExpressionKind::Function(_)
-                | ExpressionKind::Cast(_)
-                | ExpressionKind::Convert(_)
-        );
+    fn has_member(&self, operand: &ExpressionKind, is_enclosed: bool) -> Parsed<bool> {
+        let has_properties = is_enclosed
+            || matches!(
+                operand,
+                ExpressionKind::Variable(_)
+                    | ExpressionKind::Function(_)
+                    | ExpressionKind::Cast(_)
+                    | ExpressionKind::Convert(_)
+            );
         Ok(self.peek_symbol(2, b'(')? || has_properties && self.is_identifier(self.peek(1)?))
     }
 

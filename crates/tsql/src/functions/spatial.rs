@@ -7,7 +7,7 @@ use engine::types::{Length, SqlType, Value};
 use super::Call;
 use crate::messages;
 use crate::plan::Implementation;
-use crate::scalar::spatial::{Kind, SPATIAL_TEXT, Spatial, Surface};
+use crate::scalar::spatial::{Kind, SPATIAL_TEXT, Spatial, Surface, Validity};
 
 /// The type of names of types (sql-docs, "STGeometryType (geometry Data Type)").
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(4_000));
@@ -104,6 +104,7 @@ static MEMBERS: &[SpatialMember] = &[
     method("STNumGeometries", INT, geometries_count),
     method("STIsEmpty", BIT, is_empty),
     method("STIsClosed", BIT, is_closed),
+    method("STIsValid", BIT, is_valid),
     method("STStartPoint", Answer::Own, start),
     method("STEndPoint", Answer::Own, end),
     numbered("STPointN", point),
@@ -136,7 +137,6 @@ static MEMBERS: &[SpatialMember] = &[
     lacking("STEquals"),
     lacking("STIntersection"),
     lacking("STIntersects"),
-    lacking("STIsValid"),
     lacking("STLength"),
     lacking("STNumCurves"),
     lacking("STOverlaps"),
@@ -391,6 +391,23 @@ fn is_empty(call: &Call<'_>) -> Result<Value> {
 
 fn is_closed(call: &Call<'_>) -> Result<Value> {
     said_of_valid(call, |value| Ok(Value::Bit(value.is_closed())))
+}
+
+/// What is marked as invalid is so, and what is marked as valid may hang on what is not computed.
+fn is_valid(call: &Call<'_>) -> Result<Value> {
+    said(call, |value| match value.validity()? {
+        _ if value.require_valid().is_err() => Ok(Value::Bit(false)),
+        Validity::Valid => Ok(Value::Bit(true)),
+        Validity::Invalid => Ok(Value::Bit(false)),
+        Validity::Unknown => {
+            let method = format!(
+                "method STIsValid of {} {}",
+                value.surface().sql_type().name(),
+                value.type_name()
+            );
+            Err(messages::not_supported(&method))
+        }
+    })
 }
 
 fn compatibility_level_min(call: &Call<'_>) -> Result<Value> {

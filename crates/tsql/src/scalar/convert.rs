@@ -12,7 +12,7 @@ use engine::types::{
 };
 
 use super::arithmetic::require_digits;
-use super::data_type::byte_length;
+use super::data_type::{byte_length, check_conversion};
 use super::hierarchy::{HIERARCHY_TEXT, Hierarchy, to_hierarchy};
 use super::moment::Moment;
 use super::moment_format;
@@ -73,6 +73,18 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
         SqlType::Money | SqlType::SmallMoney => to_money(value, from, to),
         _ => to_integer(value, from, to),
     }
+}
+
+/// A value that is given to a parameter, or comes back from one. What types of the common language runtime do not convert by themselves is refused.
+///
+/// # Errors
+/// Those of [`convert`]; 206 and 257.
+pub fn convert_given(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
+    let is_clr = |sql_type: SqlType| sql_type.is_spatial() || sql_type == SqlType::HierarchyId;
+    if !value.is_null() && (is_clr(from) || is_clr(to)) {
+        check_conversion(from, to, false)?;
+    }
+    convert(value, from, to, None)
 }
 
 /// A value of `geometry` or `geography` as a string: its text, or its bytes.

@@ -7,6 +7,7 @@ use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::session::{Sampling, Table, all_statistics, leading_of, next_stats_id};
 use engine::statistics::Plan;
+use engine::types::SqlType;
 
 use super::executor::Executor;
 use crate::ast::{CreateStatistics, Expression, ExpressionKind, Literal, Name, OptionValue, UpdateStatistics};
@@ -160,6 +161,11 @@ impl Executor<'_> {
             let ordinal = ordinal.ok_or_else(|| messages::column_not_in_target(&column.text))?;
             if columns.contains(&ordinal) {
                 return Err(messages::duplicate_column_of("statistics", &column.text));
+            }
+            // "CLR user-defined type columns can be specified if the type supports binary ordering" (sql-docs, "CREATE STATISTICS").
+            let own = definition.columns[ordinal].sql_type;
+            if own.is_spatial() || own == SqlType::Json {
+                return Err(messages::invalid_statistics_type(&column.text, &definition.name));
             }
             columns.push(ordinal);
         }

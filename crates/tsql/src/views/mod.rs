@@ -37,6 +37,7 @@ mod plans;
 pub(crate) mod principals;
 mod properties;
 mod query_hash;
+mod reference_systems;
 mod resource_pools;
 mod row_places;
 mod sequences;
@@ -221,7 +222,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 45] = [
+const TABLES: [&[SystemView]; 46] = [
     databases::VIEWS,
     dblog::VIEWS,
     log::VIEWS,
@@ -233,6 +234,7 @@ const TABLES: [&[SystemView]; 45] = [
     synonyms::VIEWS,
     permissions::VIEWS,
     xml_schemas::VIEWS,
+    reference_systems::VIEWS,
     time_zones::VIEWS,
     triggers::VIEWS,
     columns::VIEWS,

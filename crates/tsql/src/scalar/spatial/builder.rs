@@ -4,7 +4,7 @@ use engine::cancel;
 use engine::error::{Error, Result};
 use engine::memory::Charge;
 
-use super::{FORMAT, Figure, Joins, Kind, Point, Segment, Shape, Spatial, Surface, raised, reference};
+use super::{FORMAT, Figure, Joins, Kind, Point, Segment, Shape, Spatial, Surface, Validity, raised, reference};
 
 /// After so many points, figures and shapes it is asked whether the statement goes on, and for memory.
 const SPENT_ITEMS: usize = 4_096;
@@ -218,6 +218,7 @@ impl Builder {
     pub(super) fn finish(mut self) -> Result<Spatial> {
         self.made.require_edges()?;
         self.made.is_large = self.made.surface == Surface::Earth && self.made.leaves_hemisphere();
+        self.made.is_valid = self.made.validity()? != Validity::Invalid;
         Ok(self.made)
     }
 

@@ -7,7 +7,7 @@
 //! and, but for a single point or line:
 //!   u32 figures | of each: u8 what it is, i32 its first point
 //!   u32 shapes  | of each: i32 parent or -1, i32 first figure or -1, u8 kind
-//!   u32 segments, if a figure has lines and arcs | u8 of each
+//!   u32 segments, if a figure has lines and arcs (others may count none in version 2) | u8 of each
 //! ```
 //! What a figure is: in version 1 an inner ring 0, a line or point 1, an outer ring 2; in version 2 a point 0, lines 1, arcs 2, both 3.
 
@@ -159,6 +159,9 @@ impl Spatial {
         self.read_shapes(reader)?;
         if self.figures.iter().any(|figure| figure.joins == Joins::Both) {
             self.read_segments(reader)?;
+        } else if version == 2 && !reader.rest.is_empty() {
+            // Microsoft's JDBC driver counts the segments of every value of version 2.
+            reader.int().filter(|segments| *segments == 0)?;
         }
         let is_whole = self.is_owned() && (0..self.shapes.len()).all(|shape| self.is_whole(shape));
         is_whole.then_some(self)

@@ -18,9 +18,10 @@
 //! | `hemisphere` | whether a hemisphere holds a value, which its bytes say |
 //! | `members` | what methods answer |
 //! | `reference` | which reference systems there are |
+//! | `validity` | whether a value of `geometry` is valid |
 //!
-//! Nothing is computed of the shapes: no distance, no area, no validity. What is made from text is marked as valid; what bytes say of that is
-//! kept, and [`Spatial::require_valid`] goes by it.
+//! Nothing is computed of the shapes but validity, and that where doubles tell: no distance, no area. What is made from text is marked as invalid
+//! when it is known to be; what bytes say of that is kept, and [`Spatial::require_valid`] goes by it.
 //!
 //! Invariants: no text and no bytes make these functions take more memory than a multiple of their own length, or more stack; a value of the
 //! type in the engine is bytes that [`Spatial::from_bytes`] reads.
@@ -30,13 +31,16 @@ mod builder;
 mod bytes;
 mod hemisphere;
 mod members;
-mod reference;
+pub mod reference;
 mod text;
+mod validity;
 mod words;
 
 use engine::error::{Error, Result};
 use engine::memory::Charge;
 use engine::types::{Bytes, Length, SqlType, Value, string_room};
+
+pub use validity::Validity;
 
 use crate::messages;
 
@@ -291,6 +295,11 @@ impl Spatial {
         Ok(Value::Binary(Bytes::charged(self.to_bytes(), charge)))
     }
 
+    /// The type that it is a value of.
+    pub fn surface(&self) -> Surface {
+        self.surface
+    }
+
     fn whole(&self) -> Kind {
         self.shapes.first().map_or(Kind::GeometryCollection, |shape| shape.kind)
     }
@@ -356,10 +365,14 @@ impl Spatial {
 /// Makes a value of a type from a text or from bytes; one of the type stays.
 ///
 /// # Errors
-/// 6522 for what is none.
+/// 6522 for what is none; 206 for what is neither text nor bytes.
 pub fn to_spatial(value: &Value, from: SqlType, surface: Surface) -> Result<Value> {
     match value {
         _ if from == surface.sql_type() => Ok(value.clone()),
+        _ if value.is_null() => Ok(Value::Null),
+        _ if !from.is_character() && !from.is_binary() => {
+            Err(messages::operand_type_clash(from.name(), surface.sql_type().name()))
+        }
         Value::Text(text) => Spatial::from_text(surface, text, surface.default_srid(), None)?.to_value(),
         // What was read stays as it was written.
         Value::Binary(bytes) => Ok(Spatial::from_bytes(surface, bytes)?.map_or(Value::Null, |_| value.clone())),
@@ -367,6 +380,25 @@ pub fn to_spatial(value: &Value, from: SqlType, surface: Surface) -> Result<Valu
         _ => Ok(Value::Null),
     }
 }
+
+/// Whether bytes are a value of a type, as DBCC CHECKDB asks; those of other types are not looked at.
+///
+/// # Errors
+/// 701 and those of a request that is to stop.
+pub fn is_value(sql_type: SqlType, bytes: &[u8]) -> Result<bool> {
+    let Some(surface) = Surface::of(sql_type) else {
+        return Ok(true);
+    };
+    match Spatial::from_bytes(surface, bytes) {
+        // A column has NULL in its bitmap, and not the bytes that other programs send for it.
+        Ok(read) => Ok(read.is_some()),
+        Err(error) if error.number == EXCEPTION => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// The number of an exception of .NET.
+const EXCEPTION: i32 = 6522;
 
 /// The names of the exceptions of .NET.
 pub(crate) const FORMAT: &str = "System.FormatException";

@@ -86,8 +86,113 @@ const EARTHS: [(i32, i32); 77] = [
     (4_997, 4_997),
     (4_999, 4_999),
     (7_843, 7_844),
-    (104_001, 104_001),
+    (UNIT_SPHERE, UNIT_SPHERE),
 ];
+
+/// What is publicly documented of a reference system.
+pub struct Described {
+    pub srid: i32,
+    /// Its text, as SQL Server has it.
+    pub text: &'static str,
+    /// Name and metres of its unit of length; `None` for the unit sphere.
+    pub unit: Option<(&'static str, f64)>,
+}
+
+macro_rules! geogcs {
+    ($name:literal, $datum:literal, $ellipsoid:literal) => {
+        concat!(
+            "GEOGCS[\"",
+            $name,
+            "\", DATUM[\"",
+            $datum,
+            "\", ELLIPSOID[",
+            $ellipsoid,
+            "]], PRIMEM[\"Greenwich\", 0], UNIT[\"Degree\", 0.0174532925199433]]"
+        )
+    };
+}
+
+/// Rows of `sys.spatial_reference_systems` that are documented publicly (colinmackay.scot, "Spatial References in SQL Server 2008"; of the unit
+/// sphere sql-docs, "Spatial Data Types Overview").
+const DESCRIBED: [Described; 8] = [
+    Described {
+        srid: 4157,
+        text: geogcs!(
+            "Mount Dillon",
+            "Mount Dillon",
+            "\"Clarke 1858\", 6378293.64520876, 294.260676369261"
+        ),
+        unit: Some(("Clarke's Foot", 0.304_797_265)),
+    },
+    Described {
+        srid: 4243,
+        text: geogcs!(
+            "Kalianpur 1880",
+            "Kalianpur 1880",
+            "\"Everest (1830 Definition)\", 6377299.36559538, 300.8017"
+        ),
+        unit: Some(("Indian Foot", 0.304_799_518)),
+    },
+    Described {
+        srid: 4268,
+        text: geogcs!(
+            "NAD27 Michigan",
+            "NAD Michigan",
+            "\"Clarke 1866 Michigan\", 6378450.0475489, 294.978697164674"
+        ),
+        unit: Some(("US Survey Foot", 0.304_800_61)),
+    },
+    Described {
+        srid: 4277,
+        text: geogcs!("OSGB 1936", "OSGB 1936", "\"Airy 1830\", 6377563.396, 299.3249646"),
+        unit: Some(("metre", 1.0)),
+    },
+    Described {
+        srid: 4293,
+        text: geogcs!(
+            "Schwarzeck",
+            "Schwarzeck",
+            "\"Bessel Namibia (GLM)\", 6377483.86528042, 299.1528128"
+        ),
+        unit: Some(("German legal metre", 1.000_013_597)),
+    },
+    Described {
+        srid: 4326,
+        text: geogcs!(
+            "WGS 84",
+            "World Geodetic System 1984",
+            "\"WGS 84\", 6378137, 298.257223563"
+        ),
+        unit: Some(("metre", 1.0)),
+    },
+    Described {
+        srid: 4748,
+        text: geogcs!(
+            "Vanua Levu 1915",
+            "Vanua Levu 1915",
+            "\"Clarke 1880 (international foot)\", 6378306.3696, 293.46630765563"
+        ),
+        unit: Some(("foot", 0.3048)),
+    },
+    Described {
+        srid: UNIT_SPHERE,
+        text: "GEOGCS[\"Unit Sphere\", DATUM[\"Unit Sphere\", SPHEROID[\"Sphere\", 1.0, 0.0]], PRIMEM[\"Greenwich\",0.0], UNIT[\"Degree\", 0.0174532925199433]]",
+        unit: None,
+    },
+];
+
+/// The one reference system that is Microsoft's own and not of EPSG.
+pub const UNIT_SPHERE: i32 = 104_001;
+
+/// The reference systems of `geography`, in the order of their numbers.
+pub fn earths() -> impl Iterator<Item = i32> {
+    EARTHS.iter().flat_map(|(first, last)| *first..=*last)
+}
+
+/// What is documented of a reference system; `None` where that is its number alone.
+pub fn described(srid: i32) -> Option<&'static Described> {
+    DESCRIBED.iter().find(|described| described.srid == srid)
+}
 
 /// Refuses a number that is not a reference system of the type.
 ///

@@ -454,3 +454,29 @@ fn what_no_hemisphere_holds_is_marked() {
     assert_eq!(properties("MULTIPOINT ((0 0), (120 0), (240 0))"), (2, 0x24));
     assert_eq!(properties("FULLGLOBE"), (2, 0x24));
 }
+
+/// mssql-jdbc 13.2 counts the segments of values that have none; a count of others is refused.
+#[test]
+fn version_2_may_count_no_segments() {
+    let bytes = |segments: &[i32]| {
+        bytes_of(&[
+            &ints(&[4326]),
+            &[2, 4],
+            &ints(&[3]),
+            &doubles(&[0.0, 0.0, 1.0, 1.0, 0.0, 2.0]),
+            &ints(&[1]),
+            &[2],
+            &ints(&[0, 1, -1, 0]),
+            &[8],
+            &ints(segments),
+        ])
+    };
+    for segments in [&[][..], &[0]] {
+        let value = Spatial::from_bytes(Surface::Earth, &bytes(segments)).unwrap().unwrap();
+        assert_eq!(text_of(&value), "CIRCULARSTRING (0 0, 1 1, 2 0)");
+    }
+    for segments in [&[1][..], &[0, 0], &[-1]] {
+        let error = Spatial::from_bytes(Surface::Earth, &bytes(segments)).unwrap_err();
+        assert_eq!(error.number, 6522);
+    }
+}
