@@ -199,6 +199,21 @@ pub(super) fn aggregate_of(name: &str, function: AggregateFunction, argument: Ex
     })
 }
 
+/// Refuses `geometry` and `geography` where they are not only counted.
+fn require_taken(name: &str, function: AggregateFunction, own: SqlType) -> Result<()> {
+    match function {
+        AggregateFunction::CountRows | AggregateFunction::Count => Ok(()),
+        AggregateFunction::Minimum | AggregateFunction::Maximum => Err(messages::not_fully_comparable(own.name())),
+        AggregateFunction::Sum
+        | AggregateFunction::Average
+        | AggregateFunction::Deviation { .. }
+        | AggregateFunction::Checksum
+        | AggregateFunction::JsonArray
+        | AggregateFunction::JsonObject
+        | AggregateFunction::Concatenate => Err(messages::invalid_operand_type(own.name(), name)),
+    }
+}
+
 /// The argument in the type it is summed in, and the result's type (SQL Server docs of each function).
 fn typed_argument(
     name: &str,
@@ -221,13 +236,8 @@ fn typed_argument(
     if own == SqlType::Json && !takes_json {
         return Err(invalid());
     }
-    match function {
-        AggregateFunction::CountRows | AggregateFunction::Count => {}
-        AggregateFunction::Minimum | AggregateFunction::Maximum if own.is_spatial() => {
-            return Err(messages::not_fully_comparable(own.name()));
-        }
-        _ if own.is_spatial() => return Err(invalid()),
-        _ => {}
+    if own.is_spatial() {
+        require_taken(name, function, own)?;
     }
     match function {
         AggregateFunction::CountRows | AggregateFunction::Count => Ok((argument, count_type)),

@@ -1,23 +1,34 @@
 //! Methods and properties of `geometry` and `geography`: `geography::Point(47.6, -122.3, 4326)`, `place.STAsText()`, `place.Lat`. Their names tell
 //! case, as those of all types of the common language runtime.
 
-use engine::error::Result;
+use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
 
 use super::{Binder, implicit, not_supported};
 use crate::ast::{Expression, FunctionCall, Name};
 use crate::functions::{self, Constructor, SpatialAnswer};
 use crate::messages;
-use crate::plan::{Expr, ExprKind, Implementation};
+use crate::plan::{Expr, ExprKind, Implementation, TargetColumn};
 use crate::scalar::spatial::{SPATIAL_TEXT, Surface};
 
 /// Whose static member is called; `None` for those of `hierarchyid`.
-pub(super) fn surface_of(call: &FunctionCall) -> Option<Surface> {
+fn surface_of(call: &FunctionCall) -> Option<Surface> {
     let (_, of) = call.name.parts.split_last()?;
     match of.last()?.text.to_ascii_lowercase().as_str() {
         "geometry" => Some(Surface::Plane),
         "geography" => Some(Surface::Earth),
         _ => None,
+    }
+}
+
+/// The error for a name in SET of UPDATE whose qualifier is not the target: `place.STSrid = 4326` is a property of a column.
+pub(super) fn unknown_target(name: &Name, qualifier: &str, columns: &[TargetColumn]) -> Error {
+    let own = columns
+        .iter()
+        .find(|column| column.name.to_lowercase() == qualifier.to_lowercase());
+    match own.is_some_and(|column| column.sql_type.is_spatial()) {
+        true => not_supported(&format!("property {}", name.object())),
+        false => messages::multi_part_identifier(&name.to_string()),
     }
 }
 
@@ -40,11 +51,22 @@ fn called(name: &'static str, implementation: Implementation, arguments: Vec<Exp
 }
 
 impl<'a> Binder<'a> {
+    /// A static member of a type.
+    ///
+    /// # Errors
+    /// Those of the member of the type.
+    pub(super) fn static_call(&mut self, call: &'a FunctionCall) -> Result<Expr> {
+        match surface_of(call) {
+            Some(surface) => self.spatial_static(call, surface),
+            None => self.hierarchy_static(call),
+        }
+    }
+
     /// `geometry::Method(arguments)`, `geometry::Null`.
     ///
     /// # Errors
     /// 6506 and 6592 for a member that is not there, 174 for another number of arguments, 40517 for what is not supported; those of the arguments.
-    pub(super) fn spatial_static(&mut self, call: &'a FunctionCall, surface: Surface) -> Result<Expr> {
+    fn spatial_static(&mut self, call: &'a FunctionCall, surface: Surface) -> Result<Expr> {
         let (name, own) = (call.name.object(), surface.sql_type());
         if call.is_property {
             return match name {

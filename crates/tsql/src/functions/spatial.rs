@@ -431,7 +431,7 @@ fn geometry(call: &Call<'_>) -> Result<Value> {
 }
 
 fn exterior_ring(call: &Call<'_>) -> Result<Value> {
-    said_of_valid(call, |value| part(value.ring(0)))
+    said_of_valid(call, |value| part(value.ring(0)?))
 }
 
 fn interior_rings_count(call: &Call<'_>) -> Result<Value> {
@@ -442,7 +442,7 @@ fn interior_rings_count(call: &Call<'_>) -> Result<Value> {
 }
 
 fn interior_ring(call: &Call<'_>) -> Result<Value> {
-    numbered_part(call, |value, number| Ok(value.ring(value.ring_index(number, 1)?)))
+    numbered_part(call, |value, number| value.ring(value.ring_index(number, 1)?))
 }
 
 fn rings_count(call: &Call<'_>) -> Result<Value> {
@@ -450,5 +450,5 @@ fn rings_count(call: &Call<'_>) -> Result<Value> {
 }
 
 fn ring(call: &Call<'_>) -> Result<Value> {
-    numbered_part(call, |value, number| Ok(value.ring(value.ring_index(number, 0)?)))
+    numbered_part(call, |value, number| value.ring(value.ring_index(number, 0)?))
 }

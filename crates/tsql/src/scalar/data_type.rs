@@ -315,6 +315,13 @@ fn converts_large_object(from: SqlType, to: SqlType) -> bool {
     }
 }
 
+/// Whether `geometry` or `geography` comes from the other type, or goes out to it.
+fn converts_spatial(from: SqlType, to: SqlType) -> bool {
+    let other = if to.is_spatial() { from } else { to };
+    let is_string = other.is_character() || other.is_binary();
+    is_string && !other.is_large_object() && other != SqlType::RowVersion
+}
+
 /// Whether a value converts to another type without being asked for.
 ///
 /// # Errors
@@ -347,15 +354,11 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
             }
         }
         // Strings and bytes come in by themselves, and they go out to these when they are asked to (sql-docs, "CAST and CONVERT", chart).
-        _ if from.is_spatial() || to.is_spatial() => {
-            let other = if to.is_spatial() { from } else { to };
-            let is_string = (other.is_character() || other.is_binary()) && !other.is_large_object();
-            match is_string && other != SqlType::RowVersion {
-                true => explicit || to.is_spatial(),
-                false if explicit => false,
-                false => return Err(clash()),
-            }
-        }
+        _ if from.is_spatial() || to.is_spatial() => match (converts_spatial(from, to), explicit) {
+            (true, _) => explicit || to.is_spatial(),
+            (false, true) => false,
+            (false, false) => return Err(clash()),
+        },
         _ if from.is_large_object() || to.is_large_object() => match (converts_large_object(from, to), explicit) {
             (true, _) => true,
             (false, true) => false,

@@ -15,7 +15,7 @@ pub(super) const VIEWS: &[SystemView] = &[
         let collation = context.database.collation();
         all(every_type(collation, context.instance.options.version)
             .into_iter()
-            .filter(|row| is_clr(row))
+            .filter(is_clr)
             .map(AssemblyTypeRow))
     }),
     view::<Assembly>("sys", "assemblies", |_, _| all([Assembly])),

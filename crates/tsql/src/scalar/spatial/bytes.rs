@@ -368,7 +368,7 @@ impl Spatial {
             + self.segments.len()
     }
 
-    /// The bytes.
+    /// The value in the format of the head, in the lower version that has bytes for it.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let version = if self.needs_version_2() { 2 } else { 1 };
         let (is_point, is_line) = (self.is_single(Kind::Point, 1), self.is_single(Kind::LineString, 2));

@@ -3,6 +3,7 @@
 
 use engine::error::{Error, Result};
 use engine::memory::Charge;
+use engine::types::string_room;
 
 use super::{Figure, Joins, Kind, Point, Shape, Spatial, raised};
 
@@ -84,7 +85,7 @@ impl Spatial {
     /// `STGeometryN`; `None` behind the last.
     ///
     /// # Errors
-    /// 6522 with 24103 for a number below one.
+    /// 6522 with 24103 for a number below one; 701 when there is no memory for it.
     pub fn geometry(&self, number: i32) -> Result<Option<Spatial>> {
         let index = self.index(number, || {
             format!(
@@ -93,10 +94,12 @@ impl Spatial {
             )
         })?;
         if self.whole().holds().is_none() {
-            return Ok((index == 0 && !self.is_empty()).then(|| self.part(0, self.shapes.len())));
+            let is_whole = index == 0 && !self.is_empty();
+            return is_whole.then(|| self.part(0, self.shapes.len())).transpose();
         }
         let mut within = (0..self.shapes.len()).filter(|shape| self.shapes[*shape].parent == Some(0));
-        Ok(within.nth(index).map(|shape| self.part(shape, self.end_of(shape))))
+        let found = within.nth(index);
+        found.map(|shape| self.part(shape, self.end_of(shape))).transpose()
     }
 
     /// `STPointN`; `None` behind the last.
@@ -129,20 +132,26 @@ impl Spatial {
     }
 
     /// A ring, 0 being the exterior one; `None` behind the last, and of what has no rings.
-    pub fn ring(&self, ring: usize) -> Option<Spatial> {
-        self.whole().is_polygon().then_some(())?;
-        let figure = self.figures.get(ring)?;
+    ///
+    /// # Errors
+    /// 701 when there is no memory for it.
+    pub fn ring(&self, ring: usize) -> Result<Option<Spatial>> {
+        let Some(figure) = self.figures.get(ring).filter(|_| self.whole().is_polygon()) else {
+            return Ok(None);
+        };
         let kind = match figure.joins {
             Joins::Lines => Kind::LineString,
             Joins::Arcs => Kind::CircularString,
             Joins::Both => Kind::CompoundCurve,
         };
+        let room = self.copy_room()?;
         let mut found = self.with_points(kind, self.points[self.figure_points(ring)].to_vec());
+        found.room = room;
         found.figures[0].joins = figure.joins;
         if figure.joins == Joins::Both {
             found.segments = self.segments_of(ring).to_vec();
         }
-        Some(found.marked())
+        Ok(Some(found.marked()))
     }
 
     /// The place of a ring in the list, `first` being that of ring 1.
@@ -194,8 +203,14 @@ impl Spatial {
         }
     }
 
+    /// Memory for lists as long as the value's own.
+    fn copy_room(&self) -> Result<Charge> {
+        string_room(self.bytes_count().saturating_mul(4).min(i32::MAX as usize))
+    }
+
     /// The shapes from one to another as a value.
-    fn part(&self, shape: usize, end: usize) -> Spatial {
+    fn part(&self, shape: usize, end: usize) -> Result<Spatial> {
+        let room = self.copy_room()?;
         let figures = self.figures_between(shape, end);
         let first_of = |at: usize| self.figures.get(at).copied();
         let first = first_of(figures.start);
@@ -213,6 +228,7 @@ impl Spatial {
             None => self.segments.len(),
         };
         let mut part = self.with_points(Kind::Point, self.points[first_point..point_end].to_vec());
+        part.room = room;
         part.segments = self.segments[first_segment..segment_end].to_vec();
         part.figures = self.figures[figures.clone()].to_vec();
         for figure in &mut part.figures {
@@ -224,7 +240,7 @@ impl Spatial {
             kept.parent = kept.parent.and_then(|parent| parent.checked_sub(shape));
             kept.first_figure = kept.first_figure.map(|first| first - figures.start);
         }
-        part.marked()
+        Ok(part.marked())
     }
 
     /// Marked as larger than a hemisphere, or not.

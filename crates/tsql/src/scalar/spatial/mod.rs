@@ -66,7 +66,7 @@ impl Surface {
         }
     }
 
-    /// The type.
+    /// The type of values on it.
     pub fn sql_type(self) -> SqlType {
         match self {
             Surface::Plane => SqlType::Geometry,

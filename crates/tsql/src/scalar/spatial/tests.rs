@@ -1,3 +1,4 @@
+//! Texts, bytes and well-known binary of shapes against SQL Server's own, each way and damaged.
 #![allow(clippy::unwrap_used)]
 use super::*;
 
