@@ -59,7 +59,7 @@ use crate::error::{Error, NotStored, Result};
 use crate::lock::{LockManager, LockOwner};
 use crate::log::{CheckpointTiming, TransactionChain};
 use crate::page::ObjectId;
-use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
+use crate::recovery::{self, BootRecord, FurtherFeatures, Purpose, RecoveryModel};
 use crate::seams::LogEventKind;
 use crate::store::{BootPage, Cleaned, ObjectRoot, SpaceMap, StoreContext, Versioning};
 use crate::txn::TransactionTable;
@@ -248,13 +248,15 @@ impl Database {
             .iter()
             .any(|column| column.sql_type == SqlType::RowVersion);
         let has_json = table.columns.iter().any(|column| column.sql_type == SqlType::Json);
-        let has_spatial_columns = table.columns.iter().any(|column| column.sql_type.is_spatial());
         let has_computed_columns = table.columns.iter().any(|column| column.computed.is_some());
         let has_filtered_indexes = table.every_index().any(|index| index.filter.is_some());
         let has_disabled_indexes = !table.disabled_indexes.is_empty() || table.disabled_clustered().is_some();
         let has_temporal_tables = table.is_temporal();
-        let has_data_spaces = table.leaves_primary();
-        let has_partitions = table.partitioning.is_some();
+        let further = FurtherFeatures {
+            has_data_spaces: table.leaves_primary(),
+            has_partitions: table.partitioning.is_some(),
+            has_spatial_columns: table.columns.iter().any(|column| column.sql_type.is_spatial()),
+        };
         let is_known = {
             let boot = self.boot.lock();
             has_collations <= boot.has_collations
@@ -262,13 +264,11 @@ impl Database {
                 && has_referential_actions <= boot.has_referential_actions
                 && has_row_versions <= boot.has_row_versions
                 && has_json <= boot.has_json
-                && has_spatial_columns <= boot.has_spatial_columns
                 && has_computed_columns <= boot.has_computed_columns
                 && has_filtered_indexes <= boot.has_filtered_indexes
                 && has_disabled_indexes <= boot.has_disabled_indexes
                 && has_temporal_tables <= boot.has_temporal_tables
-                && has_data_spaces <= boot.has_data_spaces
-                && has_partitions <= boot.has_partitions
+                && boot.further.with(further) == boot.further
         };
         if is_known {
             return Ok(());
@@ -279,10 +279,8 @@ impl Database {
             boot.has_referential_actions |= has_referential_actions;
             boot.has_row_versions |= has_row_versions;
             boot.has_json |= has_json;
-            boot.has_spatial_columns |= has_spatial_columns;
             boot.has_computed_columns |= has_computed_columns;
-            boot.has_data_spaces |= has_data_spaces;
-            boot.has_partitions |= has_partitions;
+            boot.further = boot.further.with(further);
             boot.has_filtered_indexes |= has_filtered_indexes;
             boot.has_disabled_indexes |= has_disabled_indexes;
             boot.has_temporal_tables |= has_temporal_tables;
@@ -298,7 +296,7 @@ impl Database {
             let boot = self.boot.lock();
             has_row_versions <= boot.has_row_versions
                 && has_json <= boot.has_json
-                && has_spatial_columns <= boot.has_spatial_columns
+                && has_spatial_columns <= boot.further.has_spatial_columns
         };
         if is_known {
             return Ok(());
@@ -306,7 +304,7 @@ impl Database {
         self.change_boot(|boot| {
             boot.has_row_versions |= has_row_versions;
             boot.has_json |= has_json;
-            boot.has_spatial_columns |= has_spatial_columns;
+            boot.further.has_spatial_columns |= has_spatial_columns;
         })
     }
 
@@ -361,10 +359,10 @@ impl Database {
     /// # Errors
     /// 823 when the boot record cannot be written.
     pub(crate) fn note_data_spaces(&self) -> Result<()> {
-        if self.boot.lock().has_data_spaces {
+        if self.boot.lock().further.has_data_spaces {
             return Ok(());
         }
-        self.change_boot(|boot| boot.has_data_spaces = true)
+        self.change_boot(|boot| boot.further.has_data_spaces = true)
     }
 
     /// Says in the boot record that the catalog has partition functions, before it does.
@@ -372,10 +370,10 @@ impl Database {
     /// # Errors
     /// 823 when the boot record cannot be written.
     pub(crate) fn note_partitions(&self) -> Result<()> {
-        if self.boot.lock().has_partitions {
+        if self.boot.lock().further.has_partitions {
             return Ok(());
         }
-        self.change_boot(|boot| boot.has_partitions = true)
+        self.change_boot(|boot| boot.further.has_partitions = true)
     }
 
     /// Says in the boot record that the catalog has sequences, before it does.

@@ -384,7 +384,7 @@ struct Parts {
 impl Parts {
     fn assemble(mut self, context: &OpenContext, files: &DatabaseFiles) -> Result<Database> {
         // A snapshot that the database was reverted to may be of a time without them.
-        self.boot.has_data_spaces |= files.entry.has_filegroups();
+        self.boot.further.has_data_spaces |= files.entry.has_filegroups();
         let internal_locks = context.internal_locks();
         let root = ObjectRoot {
             object: ObjectId(self.boot.catalog_object),

@@ -200,6 +200,46 @@ impl RecoveryModel {
     }
 }
 
+/// Features in use that the second word of them names; none is taken back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FurtherFeatures {
+    /// There are, or were, filegroups beside PRIMARY; of master: in an entry of a database.
+    pub has_data_spaces: bool,
+    /// There are, or were, partition functions, schemes or partitioned tables.
+    pub has_partitions: bool,
+    /// Tables, table types, views or functions have columns of geometry or geography; stays set once it was.
+    pub has_spatial_columns: bool,
+}
+
+impl FurtherFeatures {
+    /// Those of both.
+    pub fn with(self, other: FurtherFeatures) -> FurtherFeatures {
+        FurtherFeatures {
+            has_data_spaces: self.has_data_spaces || other.has_data_spaces,
+            has_partitions: self.has_partitions || other.has_partitions,
+            has_spatial_columns: self.has_spatial_columns || other.has_spatial_columns,
+        }
+    }
+
+    fn word(self) -> u32 {
+        let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
+        feature(self.has_data_spaces, FURTHER_DATA_SPACES)
+            | feature(self.has_partitions, FURTHER_PARTITIONS)
+            | feature(self.has_spatial_columns, FURTHER_SPATIAL_COLUMNS)
+    }
+
+    /// Those of a record. One that promises further features and names none is by a build whose highest bit of the first word meant filegroups.
+    fn read(bytes: &[u8; BOOT_BYTES]) -> FurtherFeatures {
+        let word = number_at(bytes, AT_FURTHER_FEATURES);
+        let is_older = word == 0 && number_at(bytes, AT_FEATURES) & FEATURE_FURTHER != 0;
+        FurtherFeatures {
+            has_data_spaces: word & FURTHER_DATA_SPACES != 0 || is_older,
+            has_partitions: word & FURTHER_PARTITIONS != 0,
+            has_spatial_columns: word & FURTHER_SPATIAL_COLUMNS != 0,
+        }
+    }
+}
+
 /// See the module's picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootRecord {
@@ -318,12 +358,8 @@ pub struct BootRecord {
     pub has_indexed_views: bool,
     /// A table, table type, view or function has a column of json; stays set once one had.
     pub has_json: bool,
-    /// There are, or were, filegroups beside PRIMARY; of master: in an entry of a database.
-    pub has_data_spaces: bool,
-    /// There are, or were, partition functions, schemes or partitioned tables.
-    pub has_partitions: bool,
-    /// Tables, table types, views or functions have columns of geometry or geography; stays set once it was.
-    pub has_spatial_columns: bool,
+    /// What the second word of features says.
+    pub further: FurtherFeatures,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
     /// The set on which differential backups are based; zero = none.
@@ -400,9 +436,7 @@ impl BootRecord {
             has_temporal_tables: false,
             has_indexed_views: false,
             has_json: false,
-            has_data_spaces: false,
-            has_partitions: false,
-            has_spatial_columns: false,
+            further: FurtherFeatures::default(),
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,
@@ -410,13 +444,6 @@ impl BootRecord {
             differential_under_way: false,
             nothing_but_base: false,
         }
-    }
-
-    fn further_features(&self) -> u32 {
-        let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
-        feature(self.has_data_spaces, FURTHER_DATA_SPACES)
-            | feature(self.has_partitions, FURTHER_PARTITIONS)
-            | feature(self.has_spatial_columns, FURTHER_SPATIAL_COLUMNS)
     }
 
     /// The features in use that a reader must know.
@@ -453,7 +480,7 @@ impl BootRecord {
             | feature(self.has_temporal_tables, FEATURE_TEMPORAL_TABLES)
             | feature(self.has_indexed_views, FEATURE_INDEXED_VIEWS)
             | feature(self.has_json, FEATURE_JSON)
-            | feature(self.further_features() != 0, FEATURE_FURTHER)
+            | feature(self.further != FurtherFeatures::default(), FEATURE_FURTHER)
             | feature(self.is_clone, FEATURE_CLONE)
             | feature(
                 self.is_recovery_accelerated || self.has_carried_changes,
@@ -503,7 +530,7 @@ impl BootRecord {
         put(AT_CHANGE_GENERATION, &self.change_generation.to_le_bytes());
         put(AT_LAST_GOOD_CHECK, &encode_time(self.last_good_check));
         put(AT_FEATURES, &self.features().to_le_bytes());
-        put(AT_FURTHER_FEATURES, &self.further_features().to_le_bytes());
+        put(AT_FURTHER_FEATURES, &self.further.word().to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
         let read_only = u8::from(self.is_read_only) * OPTION_READ_ONLY;
@@ -590,9 +617,7 @@ impl BootRecord {
             has_temporal_tables: number_at(bytes, AT_FEATURES) & FEATURE_TEMPORAL_TABLES != 0,
             has_indexed_views: number_at(bytes, AT_FEATURES) & FEATURE_INDEXED_VIEWS != 0,
             has_json: number_at(bytes, AT_FEATURES) & FEATURE_JSON != 0,
-            has_data_spaces: says_data_spaces(bytes),
-            has_partitions: number_at(bytes, AT_FURTHER_FEATURES) & FURTHER_PARTITIONS != 0,
-            has_spatial_columns: number_at(bytes, AT_FURTHER_FEATURES) & FURTHER_SPATIAL_COLUMNS != 0,
+            further: FurtherFeatures::read(bytes),
             collation: bytes[AT_COLLATION],
             change_base: part(bytes, AT_CHANGE_BASE),
             change_generation: u64::from_le_bytes(part(bytes, AT_CHANGE_GENERATION)),
@@ -600,13 +625,6 @@ impl BootRecord {
             nothing_but_base: bytes[29] & 16 != 0,
         })
     }
-}
-
-/// Whether there are filegroups. A record that promises further features and names none is by a build whose highest bit of the first word
-/// were filegroups.
-fn says_data_spaces(bytes: &[u8; BOOT_BYTES]) -> bool {
-    let further = number_at(bytes, AT_FURTHER_FEATURES);
-    further & FURTHER_DATA_SPACES != 0 || further == 0 && number_at(bytes, AT_FEATURES) & FEATURE_FURTHER != 0
 }
 
 fn decode_ids(bytes: &[u8; BOOT_BYTES]) -> Option<IdCounters> {
@@ -718,6 +736,14 @@ mod tests {
         }
     }
 
+    fn every_further_feature() -> FurtherFeatures {
+        FurtherFeatures {
+            has_data_spaces: true,
+            has_partitions: true,
+            has_spatial_columns: true,
+        }
+    }
+
     fn sample() -> BootRecord {
         BootRecord {
             guid: *b"0123456789abcdef",
@@ -778,9 +804,7 @@ mod tests {
             has_temporal_tables: true,
             has_indexed_views: true,
             has_json: true,
-            has_data_spaces: true,
-            has_partitions: true,
-            has_spatial_columns: true,
+            further: every_further_feature(),
             collation: 7,
             change_base: *b"base of changes.",
             change_generation: 15,
@@ -805,9 +829,9 @@ mod tests {
         let mut bytes = sample().encode();
         bytes[AT_FURTHER_FEATURES..AT_FURTHER_FEATURES + 4].copy_from_slice(&[0; 4]);
         let record = BootRecord::decode(&bytes, "vlf").unwrap();
-        assert!(record.has_data_spaces && !record.has_partitions);
+        assert!(record.further.has_data_spaces && !record.further.has_partitions);
         let again = BootRecord::decode(&record.encode(), "vlf").unwrap();
-        assert!(again.has_data_spaces && !again.has_partitions);
+        assert!(again.further.has_data_spaces && !again.further.has_partitions);
     }
 
     #[test]
@@ -864,9 +888,7 @@ mod tests {
             has_temporal_tables: false,
             has_indexed_views: false,
             has_json: false,
-            has_data_spaces: false,
-            has_partitions: false,
-            has_spatial_columns: false,
+            further: FurtherFeatures::default(),
             collation: 0,
             change_base: [0; 16],
             change_generation: 0,
