@@ -117,6 +117,10 @@ pub enum ColumnType {
     SqlVariant,
     /// `hierarchyid`, a type of the common language runtime
     HierarchyId,
+    /// `geometry`, likewise
+    Geometry,
+    /// `geography`, likewise
+    Geography,
 }
 
 /// How a value's length is written before its bytes.
@@ -175,6 +179,7 @@ impl ColumnType {
             Self::NVarCharMax if !version.is_2005_or_later() => Self::NText,
             Self::VarBinaryMax if !version.is_2005_or_later() => Self::Image,
             Self::HierarchyId if !version.is_2005_or_later() => Self::VarBinary(HIERARCHY_BYTES_MAX),
+            Self::Geometry | Self::Geography if !version.is_2005_or_later() => Self::Image,
             other => other,
         }
     }
@@ -236,12 +241,10 @@ impl ColumnType {
                 out.push(0x62);
                 out.extend_from_slice(&8009u32.to_le_bytes());
             }
-            Self::HierarchyId => {
-                out.push(0xF0);
-                out.extend_from_slice(&HIERARCHY_BYTES_MAX.to_le_bytes());
-                put_hierarchy_names(out);
-                put_us_varchar(out, HIERARCHY_ASSEMBLY, u16::MAX);
-            }
+            Self::HierarchyId => put_clr_type(out, HIERARCHY_BYTES_MAX, "hierarchyid", "SqlHierarchyId"),
+            // FFFF: no limit (MS-TDS 2.2.5.5.2).
+            Self::Geometry => put_clr_type(out, u16::MAX, "geometry", "SqlGeometry"),
+            Self::Geography => put_clr_type(out, u16::MAX, "geography", "SqlGeography"),
         }
     }
 }
@@ -249,15 +252,18 @@ impl ColumnType {
 /// Bytes of the longest `hierarchyid`.
 const HIERARCHY_BYTES_MAX: u16 = 892;
 
-/// The type of .NET that reads values of `hierarchyid`, as SQL Server names it since 2012.
-const HIERARCHY_ASSEMBLY: &str = "Microsoft.SqlServer.Types.SqlHierarchyId, Microsoft.SqlServer.Types, Version=11.0.0.0, \
-    Culture=neutral, PublicKeyToken=89845dcd8080cc91";
-
-/// Database, schema and name. The type is the same in every database, so none is named.
-fn put_hierarchy_names(out: &mut Vec<u8>) {
-    for name in ["", "sys", "hierarchyid"] {
+/// A type of the common language runtime: its length, database, schema and name, and the type of .NET that reads its values, as SQL Server names
+/// it since 2012. The types of the system are the same in every database, so none is named.
+fn put_clr_type(out: &mut Vec<u8>, bytes_max: u16, name: &str, class: &str) {
+    out.push(0xF0);
+    out.extend_from_slice(&bytes_max.to_le_bytes());
+    for name in ["", "sys", name] {
         put_b_varchar(out, name);
     }
+    let assembly = format!(
+        "Microsoft.SqlServer.Types.{class}, Microsoft.SqlServer.Types, Version=11.0.0.0, Culture=neutral, PublicKeyToken=89845dcd8080cc91"
+    );
+    put_us_varchar(out, &assembly, u16::MAX);
 }
 
 /// The wire's byte length of a national type of `units` characters.
@@ -341,16 +347,21 @@ impl WireType {
     }
 }
 
-/// A CLR type, by its name. `hierarchyid` is the only one that is known.
+/// A CLR type, by its name: those of the system are known.
 fn named_type(token: u8, cursor: &mut Cursor<'_>) -> Result<WireType, DecodeError> {
     cursor.b_varchar("type's database")?;
     let schema = cursor.b_varchar("type's schema")?;
     let name = cursor.b_varchar("type's name")?;
-    let is_known =
-        name.eq_ignore_ascii_case("hierarchyid") && (schema.is_empty() || schema.eq_ignore_ascii_case("sys"));
-    match is_known {
-        true => Ok(plain(ColumnType::HierarchyId, Layout::Chunks)),
-        false => Err(DecodeError::Unsupported("data type", u64::from(token))),
+    let known = match name.to_ascii_lowercase().as_str() {
+        "hierarchyid" => Some(ColumnType::HierarchyId),
+        "geometry" => Some(ColumnType::Geometry),
+        "geography" => Some(ColumnType::Geography),
+        _ => None,
+    };
+    let known = known.filter(|_| schema.is_empty() || schema.eq_ignore_ascii_case("sys"));
+    match known {
+        Some(known) => Ok(plain(known, Layout::Chunks)),
+        None => Err(DecodeError::Unsupported("data type", u64::from(token))),
     }
 }
 
@@ -643,7 +654,12 @@ mod tests {
         let read = Ok((ColumnType::HierarchyId, Layout::Chunks));
         assert_eq!(sent(["", "", "hierarchyid"]), read);
         assert_eq!(sent(["shop", "sys", "HierarchyId"]), read);
-        assert!(sent(["", "sys", "geometry"]).is_err());
+        assert_eq!(
+            sent(["", "sys", "geometry"]),
+            Ok((ColumnType::Geometry, Layout::Chunks))
+        );
+        assert_eq!(sent(["", "", "Geography"]), Ok((ColumnType::Geography, Layout::Chunks)));
+        assert!(sent(["", "sys", "shape"]).is_err());
         assert!(sent(["", "dbo", "hierarchyid"]).is_err());
         let old = ColumnType::HierarchyId.for_version(TdsVersion::V7_1);
         assert_eq!(old, ColumnType::VarBinary(892));

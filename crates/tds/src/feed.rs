@@ -288,7 +288,9 @@ impl LongForm {
             | ColumnType::VarBinary(_)
             | ColumnType::VarBinaryMax
             | ColumnType::Image
-            | ColumnType::HierarchyId => LongForm::Binary,
+            | ColumnType::HierarchyId
+            | ColumnType::Geometry
+            | ColumnType::Geography => LongForm::Binary,
             _ if wire.collation.is_some_and(|collation| collation.is_utf8()) => LongForm::Utf8,
             _ => LongForm::CodePage,
         }

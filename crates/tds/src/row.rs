@@ -142,7 +142,12 @@ impl<'a> RowWriter<'a> {
             | ColumnType::NVarChar(_)
             | ColumnType::Binary(_)
             | ColumnType::VarBinary(_) => self.out.extend_from_slice(&[0xFF; 2]),
-            ColumnType::VarCharMax | ColumnType::NVarCharMax | ColumnType::VarBinaryMax | ColumnType::HierarchyId => {
+            ColumnType::VarCharMax
+            | ColumnType::NVarCharMax
+            | ColumnType::VarBinaryMax
+            | ColumnType::HierarchyId
+            | ColumnType::Geometry
+            | ColumnType::Geography => {
                 self.out.extend_from_slice(&[0xFF; 8]);
             }
             ColumnType::SqlVariant => self.out.extend_from_slice(&[0; 4]),
@@ -375,7 +380,9 @@ impl<'a> RowWriter<'a> {
             | ColumnType::VarBinary(_)
             | ColumnType::VarBinaryMax
             | ColumnType::Image
-            | ColumnType::HierarchyId => self.framed(slot.wire, |out| out.extend_from_slice(bytes)),
+            | ColumnType::HierarchyId
+            | ColumnType::Geometry
+            | ColumnType::Geography => self.framed(slot.wire, |out| out.extend_from_slice(bytes)),
             ColumnType::SqlVariant if bytes.len() <= 8000 => {
                 put_variant_head(self.out, 0xA5, &8000u16.to_le_bytes(), bytes.len());
                 self.out.extend_from_slice(bytes);
@@ -540,7 +547,12 @@ impl<'a> RowWriter<'a> {
     /// Writes a string's bytes with the length form of its type, patched in afterwards.
     fn framed(&mut self, wire: ColumnType, fill: impl FnOnce(&mut Vec<u8>)) {
         match wire {
-            ColumnType::VarCharMax | ColumnType::NVarCharMax | ColumnType::VarBinaryMax | ColumnType::HierarchyId => {
+            ColumnType::VarCharMax
+            | ColumnType::NVarCharMax
+            | ColumnType::VarBinaryMax
+            | ColumnType::HierarchyId
+            | ColumnType::Geometry
+            | ColumnType::Geography => {
                 let at = self.out.len();
                 self.out.extend_from_slice(&[0; 12]);
                 fill(self.out);

@@ -212,7 +212,9 @@ impl Value {
             | ColumnType::VarBinary(_)
             | ColumnType::VarBinaryMax
             | ColumnType::Image
-            | ColumnType::HierarchyId => Ok(Self::Binary(bytes.into_owned())),
+            | ColumnType::HierarchyId
+            | ColumnType::Geometry
+            | ColumnType::Geography => Ok(Self::Binary(bytes.into_owned())),
             ColumnType::SqlVariant => variant(&bytes),
             column => scalar(column, &bytes),
         }

@@ -197,6 +197,7 @@ fn kind(sql_type: SqlType) -> ColumnKind {
         VarChar(_) | NVarChar(_) if sql_type.is_max() => ColumnKind::LargeText,
         VarBinary(_) if sql_type.is_max() => ColumnKind::LargeBinary,
         Char(_) | NChar(_) | VarChar(_) | NVarChar(_) => ColumnKind::Text,
+        Geometry | Geography => ColumnKind::LargeBinary,
         Binary(_) | VarBinary(_) | RowVersion | HierarchyId => ColumnKind::Binary,
         SqlVariant => ColumnKind::Variant,
         _ => ColumnKind::Other,
@@ -244,6 +245,7 @@ fn width(sql_type: SqlType) -> usize {
         SqlVariant => 256,
         HierarchyId => 2 * 892 + 2,
         Json => 256,
+        Geometry | Geography => 2 * 256 + 2,
     }
 }
 
@@ -259,7 +261,7 @@ fn shown(value: &Value, sql_type: SqlType) -> Option<String> {
         Date | Time { .. } | SmallDateTime | DateTime | DateTime2 { .. } | DateTimeOffset { .. } => Some(CANONICAL),
         Money | SmallMoney => Some(2),
         Float | Real => Some(3),
-        Binary(_) | VarBinary(_) | RowVersion | HierarchyId => Some(1),
+        Binary(_) | VarBinary(_) | RowVersion | HierarchyId | Geometry | Geography => Some(1),
         _ => None,
     };
     if value.is_null() {
@@ -267,7 +269,7 @@ fn shown(value: &Value, sql_type: SqlType) -> Option<String> {
     }
     // Its bytes are shown, as a client shows them that does not know the type.
     let sql_type = match sql_type {
-        HierarchyId => VarBinary(Length::Max),
+        HierarchyId | Geometry | Geography => VarBinary(Length::Max),
         other => other,
     };
     let text = convert::convert(value, sql_type, NVarChar(Length::Max), style).ok()?;

@@ -799,7 +799,7 @@ pub(super) fn stored_type(sql_type: SqlType) -> StoredType {
     (
         sql_type.system_type_id(),
         sql_type.max_length(),
-        sql_type.precision(),
+        sql_type.stored_precision(),
         sql_type.scale(),
     )
 }

@@ -98,7 +98,7 @@ impl ColumnDefinition {
             StandaloneKind::Default => self.sql_type.is_max() && !self.sql_type.is_large_object(),
             StandaloneKind::Rule => self.sql_type.is_max(),
         };
-        !is_refused && !is_long && !self.is_xml() && self.computed.is_none()
+        !is_refused && !self.sql_type.is_spatial() && !is_long && !self.is_xml() && self.computed.is_none()
     }
 
     /// Whether the column gets what is bound to its type.

@@ -380,7 +380,7 @@ impl Database {
     }
 
     /// The bytes of a value that lies outside of its row.
-    fn value_at(&self, table: &TableDefinition, place: &[u8]) -> Result<Vec<u8>> {
+    pub(super) fn value_at(&self, table: &TableDefinition, place: &[u8]) -> Result<Vec<u8>> {
         let rows = table.clustered().map(|index| &index.storage).or(table.heap.as_ref());
         let rows = rows.ok_or_else(|| Error::assertion("a table without rows"))?;
         let beside = self.space.large.beside(&self.storage, object_root(rows))?;
@@ -388,7 +388,7 @@ impl Database {
     }
 
     /// Shows every row of a table, as it is stored.
-    fn each_row(
+    pub(super) fn each_row(
         &self,
         table: &TableDefinition,
         locks: &LockOwner,

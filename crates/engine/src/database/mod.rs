@@ -11,6 +11,7 @@ mod backup;
 mod carry;
 mod changes;
 mod check;
+mod check_values;
 mod clone;
 mod copy;
 mod decisions;
@@ -58,7 +59,7 @@ use crate::error::{Error, NotStored, Result};
 use crate::lock::{LockManager, LockOwner};
 use crate::log::{CheckpointTiming, TransactionChain};
 use crate::page::ObjectId;
-use crate::recovery::{self, BootRecord, Purpose, RecoveryModel};
+use crate::recovery::{self, BootRecord, FurtherFeatures, Purpose, RecoveryModel};
 use crate::seams::LogEventKind;
 use crate::store::{BootPage, Cleaned, ObjectRoot, SpaceMap, StoreContext, Versioning};
 use crate::txn::TransactionTable;
@@ -236,7 +237,7 @@ impl Database {
     }
 
     /// Says in the boot record that a table has collations other than the default one, or entries of indexes with values, or foreign keys that act,
-    /// or a row version, json, or computed columns, or a period, or indexes with filters or switched off, before the catalog does: a version that does not know them must not read it.
+    /// or a row version, json, geometry or geography, or computed columns, or a period, or indexes with filters or switched off, before the catalog does: a version that does not know them must not read it.
     pub(crate) fn note_features(&self, table: &TableDefinition) -> Result<()> {
         let is_other = |column: &ColumnDefinition| column.collation != Collation::default();
         let has_collations = table.columns.iter().any(is_other);
@@ -251,8 +252,12 @@ impl Database {
         let has_filtered_indexes = table.every_index().any(|index| index.filter.is_some());
         let has_disabled_indexes = !table.disabled_indexes.is_empty() || table.disabled_clustered().is_some();
         let has_temporal_tables = table.is_temporal();
-        let has_data_spaces = table.leaves_primary();
-        let has_partitions = table.partitioning.is_some();
+        let further = FurtherFeatures {
+            has_data_spaces: table.leaves_primary(),
+            has_partitions: table.partitioning.is_some(),
+            has_standalone_objects: table.columns.iter().any(|column| !column.bound.is_empty()),
+            has_spatial_columns: table.columns.iter().any(|column| column.sql_type.is_spatial()),
+        };
         let is_known = {
             let boot = self.boot.lock();
             has_collations <= boot.has_collations
@@ -264,8 +269,7 @@ impl Database {
                 && has_filtered_indexes <= boot.has_filtered_indexes
                 && has_disabled_indexes <= boot.has_disabled_indexes
                 && has_temporal_tables <= boot.has_temporal_tables
-                && has_data_spaces <= boot.further.has_data_spaces
-                && has_partitions <= boot.further.has_partitions
+                && boot.further.with(further) == boot.further
         };
         if is_known {
             return Ok(());
@@ -277,8 +281,7 @@ impl Database {
             boot.has_row_versions |= has_row_versions;
             boot.has_json |= has_json;
             boot.has_computed_columns |= has_computed_columns;
-            boot.further.has_data_spaces |= has_data_spaces;
-            boot.further.has_partitions |= has_partitions;
+            boot.further = boot.further.with(further);
             boot.has_filtered_indexes |= has_filtered_indexes;
             boot.has_disabled_indexes |= has_disabled_indexes;
             boot.has_temporal_tables |= has_temporal_tables;
@@ -289,9 +292,12 @@ impl Database {
     pub(crate) fn note_columns(&self, columns: &[ColumnDefinition]) -> Result<()> {
         let has = |own: SqlType| columns.iter().any(|column| column.sql_type == own);
         let (has_row_versions, has_json) = (has(SqlType::RowVersion), has(SqlType::Json));
+        let has_spatial_columns = has(SqlType::Geometry) || has(SqlType::Geography);
         let is_known = {
             let boot = self.boot.lock();
-            has_row_versions <= boot.has_row_versions && has_json <= boot.has_json
+            has_row_versions <= boot.has_row_versions
+                && has_json <= boot.has_json
+                && has_spatial_columns <= boot.further.has_spatial_columns
         };
         if is_known {
             return Ok(());
@@ -299,6 +305,7 @@ impl Database {
         self.change_boot(|boot| {
             boot.has_row_versions |= has_row_versions;
             boot.has_json |= has_json;
+            boot.further.has_spatial_columns |= has_spatial_columns;
         })
     }
 

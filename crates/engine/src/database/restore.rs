@@ -359,7 +359,7 @@ pub(super) fn take_over(boot: &mut BootRecord, newest: &BootRecord) {
     boot.has_temporal_tables |= newest.has_temporal_tables;
     boot.has_indexed_views |= newest.has_indexed_views;
     boot.has_json |= newest.has_json;
-    boot.further.add(newest.further);
+    boot.further = boot.further.with(newest.further);
     boot.is_clone = newest.is_clone;
     boot.is_verified_clone = newest.is_verified_clone;
     boot.has_carried_columns |= newest.has_carried_columns;

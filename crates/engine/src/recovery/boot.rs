@@ -29,8 +29,8 @@
 //! 32 = made by DBCC CLONEDATABASE, 64 = and verified, 128 = ACCELERATED_DATABASE_RECOVERY
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
 //! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 i32,u32 last CHECKDB that found nothing, 0 = none known
-//! 232 u32 further features: 1 = filegroups beside PRIMARY, 2 = partitions, 4 = defaults and rules of their own;
-//! 0 although the bit is set: filegroups | 236 zero .. 256 room for later versions
+//! 232 u32 further features: 1 = filegroups beside PRIMARY, 2 = partitions, 4 = defaults and rules of their own, 8 = columns of geometry or
+//! geography; 0 although the bit is set: filegroups | 236 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded, 8 = restoring: a differential backup is being copied, 16 = restoring: nothing
 //! but the base was. A record of format 2 is read as one that is still to be upgraded, and written as one of format 3. `database::upgrade`
@@ -141,7 +141,10 @@ const FURTHER_DATA_SPACES: u32 = 1;
 const FURTHER_PARTITIONS: u32 = 2;
 /// Bit of the further features: there are defaults and rules of their own, which columns may have bound.
 const FURTHER_STANDALONE_OBJECTS: u32 = 4;
-const FURTHER_KNOWN: u32 = FURTHER_DATA_SPACES | FURTHER_PARTITIONS | FURTHER_STANDALONE_OBJECTS;
+/// Bit of the further features: tables, table types, views or functions have columns of geometry or geography.
+const FURTHER_SPATIAL_COLUMNS: u32 = 8;
+const FURTHER_KNOWN: u32 =
+    FURTHER_DATA_SPACES | FURTHER_PARTITIONS | FURTHER_STANDALONE_OBJECTS | FURTHER_SPATIAL_COLUMNS;
 // Every bit of the first word has a meaning: what a later version adds is a further feature.
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
@@ -200,8 +203,8 @@ impl RecoveryModel {
     }
 }
 
-/// What a database has or had, of the second word of features.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// Features in use that the second word of them names; none is taken back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FurtherFeatures {
     /// There are, or were, filegroups beside PRIMARY; of master: in an entry of a database.
     pub has_data_spaces: bool,
@@ -209,33 +212,39 @@ pub struct FurtherFeatures {
     pub has_partitions: bool,
     /// There are, or were, defaults and rules of their own.
     pub has_standalone_objects: bool,
+    /// Tables, table types, views or functions have columns of geometry or geography; stays set once it was.
+    pub has_spatial_columns: bool,
 }
 
 impl FurtherFeatures {
-    fn bits(self) -> u32 {
+    /// Those of both.
+    pub fn with(self, other: FurtherFeatures) -> FurtherFeatures {
+        FurtherFeatures {
+            has_data_spaces: self.has_data_spaces || other.has_data_spaces,
+            has_partitions: self.has_partitions || other.has_partitions,
+            has_standalone_objects: self.has_standalone_objects || other.has_standalone_objects,
+            has_spatial_columns: self.has_spatial_columns || other.has_spatial_columns,
+        }
+    }
+
+    fn word(self) -> u32 {
         let feature = |is_used: bool, bit: u32| if is_used { bit } else { 0 };
         feature(self.has_data_spaces, FURTHER_DATA_SPACES)
             | feature(self.has_partitions, FURTHER_PARTITIONS)
             | feature(self.has_standalone_objects, FURTHER_STANDALONE_OBJECTS)
+            | feature(self.has_spatial_columns, FURTHER_SPATIAL_COLUMNS)
     }
 
-    /// Whether there are filegroups. A record that promises further features and names none is by a build whose highest bit of the first word
-    /// were filegroups.
+    /// Those of a record. One that promises further features and names none is by a build whose highest bit of the first word meant filegroups.
     fn read(bytes: &[u8; BOOT_BYTES]) -> FurtherFeatures {
-        let further = number_at(bytes, AT_FURTHER_FEATURES);
-        let says_nothing = further == 0 && number_at(bytes, AT_FEATURES) & FEATURE_FURTHER != 0;
+        let word = number_at(bytes, AT_FURTHER_FEATURES);
+        let is_older = word == 0 && number_at(bytes, AT_FEATURES) & FEATURE_FURTHER != 0;
         FurtherFeatures {
-            has_data_spaces: further & FURTHER_DATA_SPACES != 0 || says_nothing,
-            has_partitions: further & FURTHER_PARTITIONS != 0,
-            has_standalone_objects: further & FURTHER_STANDALONE_OBJECTS != 0,
+            has_data_spaces: word & FURTHER_DATA_SPACES != 0 || is_older,
+            has_partitions: word & FURTHER_PARTITIONS != 0,
+            has_standalone_objects: word & FURTHER_STANDALONE_OBJECTS != 0,
+            has_spatial_columns: word & FURTHER_SPATIAL_COLUMNS != 0,
         }
-    }
-
-    /// What either of two has.
-    pub(crate) fn add(&mut self, other: FurtherFeatures) {
-        self.has_data_spaces |= other.has_data_spaces;
-        self.has_partitions |= other.has_partitions;
-        self.has_standalone_objects |= other.has_standalone_objects;
     }
 }
 
@@ -357,7 +366,7 @@ pub struct BootRecord {
     pub has_indexed_views: bool,
     /// A table, table type, view or function has a column of json; stays set once one had.
     pub has_json: bool,
-    /// What came after the first word of features was full.
+    /// What the second word of features says.
     pub further: FurtherFeatures,
     /// The number of the collation of new columns (`types::Collation`); 0 is the default one.
     pub collation: u8,
@@ -479,7 +488,7 @@ impl BootRecord {
             | feature(self.has_temporal_tables, FEATURE_TEMPORAL_TABLES)
             | feature(self.has_indexed_views, FEATURE_INDEXED_VIEWS)
             | feature(self.has_json, FEATURE_JSON)
-            | feature(self.further.bits() != 0, FEATURE_FURTHER)
+            | feature(self.further != FurtherFeatures::default(), FEATURE_FURTHER)
             | feature(self.is_clone, FEATURE_CLONE)
             | feature(
                 self.is_recovery_accelerated || self.has_carried_changes,
@@ -529,7 +538,7 @@ impl BootRecord {
         put(AT_CHANGE_GENERATION, &self.change_generation.to_le_bytes());
         put(AT_LAST_GOOD_CHECK, &encode_time(self.last_good_check));
         put(AT_FEATURES, &self.features().to_le_bytes());
-        put(AT_FURTHER_FEATURES, &self.further.bits().to_le_bytes());
+        put(AT_FURTHER_FEATURES, &self.further.word().to_le_bytes());
         put(AT_COLLATION, &[self.collation, self.statistics_options]);
         let forced = u8::from(self.is_parameterization_forced) * OPTION_FORCED;
         let read_only = u8::from(self.is_read_only) * OPTION_READ_ONLY;
@@ -735,6 +744,15 @@ mod tests {
         }
     }
 
+    fn every_further_feature() -> FurtherFeatures {
+        FurtherFeatures {
+            has_data_spaces: true,
+            has_partitions: true,
+            has_standalone_objects: true,
+            has_spatial_columns: true,
+        }
+    }
+
     fn sample() -> BootRecord {
         BootRecord {
             guid: *b"0123456789abcdef",
@@ -802,14 +820,6 @@ mod tests {
             last_good_check: time(16),
             differential_under_way: true,
             nothing_but_base: true,
-        }
-    }
-
-    fn every_further_feature() -> FurtherFeatures {
-        FurtherFeatures {
-            has_data_spaces: true,
-            has_partitions: true,
-            has_standalone_objects: true,
         }
     }
 

@@ -19,7 +19,7 @@ mod losers;
 mod redo;
 
 pub use analysis::{ActiveEntry, Analysis, analyse, analyse_and_redo, analyse_and_redo_of_base};
-pub use boot::{BOOT_BYTES, BootRecord, FORMAT, OLDEST_FORMAT, RecoveryModel};
+pub use boot::{BOOT_BYTES, BootRecord, FORMAT, FurtherFeatures, OLDEST_FORMAT, RecoveryModel};
 pub use checkpoint::{Checkpointed, Purpose, checkpoint};
 pub use losers::{Guard, Loser, survey};
 pub use redo::{Redone, redo, redo_noting_damage};

@@ -82,7 +82,9 @@ pub fn is_read_back(sql_type: SqlType) -> bool {
         | SqlType::NChar(_)
         | SqlType::NVarChar(_)
         | SqlType::SqlVariant
-        | SqlType::Json => false,
+        | SqlType::Json
+        | SqlType::Geometry
+        | SqlType::Geography => false,
     }
 }
 

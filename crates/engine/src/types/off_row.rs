@@ -70,7 +70,7 @@ pub(super) fn pages_in_place(bytes: u64) -> usize {
 
 /// Whether the values of a type have no limit but that of all strings: those of `max` types and of large objects.
 pub fn is_unlimited(sql_type: SqlType) -> bool {
-    if sql_type == SqlType::Json {
+    if sql_type == SqlType::Json || sql_type.is_spatial() {
         return true;
     }
     let (SqlType::VarChar(length) | SqlType::NVarChar(length) | SqlType::VarBinary(length)) = sql_type else {
@@ -90,5 +90,7 @@ pub fn may_move(sql_type: SqlType) -> bool {
             | SqlType::SqlVariant
             | SqlType::HierarchyId
             | SqlType::Json
+            | SqlType::Geometry
+            | SqlType::Geography
     )
 }

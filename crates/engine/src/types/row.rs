@@ -535,7 +535,9 @@ impl RowLayout {
             values.push(match columns.stored(column)? {
                 Stored::Null => Value::Null,
                 Stored::InRow(bytes) => self.decode(bytes, column)?,
-                Stored::OffRow(_) if self.columns[column].0.is_binary() => Value::binary(&[][..]),
+                Stored::OffRow(_) if self.columns[column].0.is_binary() || self.columns[column].0.is_spatial() => {
+                    Value::binary(&[][..])
+                }
                 Stored::OffRow(_) if self.columns[column].0.is_character() => Value::text(""),
                 Stored::OffRow(_) if self.columns[column].0 == SqlType::Json => Value::text(""),
                 Stored::OffRow(place) => self.read_off_row(place, column)?,
@@ -859,9 +861,12 @@ pub(super) fn decode(bytes: &[u8], sql_type: SqlType, collation: Collation) -> R
                 .collect();
             Value::from(text).collated(collation)
         }
-        SqlType::Binary(_) | SqlType::VarBinary(_) | SqlType::RowVersion | SqlType::HierarchyId => {
-            Value::Binary(bytes.into())
-        }
+        SqlType::Binary(_)
+        | SqlType::VarBinary(_)
+        | SqlType::RowVersion
+        | SqlType::HierarchyId
+        | SqlType::Geometry
+        | SqlType::Geography => Value::Binary(bytes.into()),
         SqlType::Json => Value::from(String::from_utf8_lossy(bytes).into_owned()),
         SqlType::UniqueIdentifier => Value::UniqueIdentifier(array(bytes)?),
         SqlType::SqlVariant => Value::Variant(Arc::new(Variant::from_bytes(bytes)?)),

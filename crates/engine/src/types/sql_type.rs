@@ -7,6 +7,11 @@ use super::VARIANT_BYTES_MAX;
 /// `system_type_id` of the types of the common language runtime (sql-docs, "sys.types").
 const CLR_TYPE_ID: u8 = 240;
 
+/// `user_type_id` of `geometry` (sql-docs, "sys.types").
+pub const GEOMETRY_TYPE_ID: u8 = 129;
+/// `user_type_id` of `geography` (sql-docs, "sys.types").
+pub const GEOGRAPHY_TYPE_ID: u8 = 130;
+
 /// `system_type_id` and `user_type_id` of `json`, as public projects note them of SQL Server 2025.
 const JSON_TYPE_ID: u8 = 244;
 
@@ -102,6 +107,10 @@ pub enum SqlType {
     HierarchyId,
     /// `json`: an object or array, kept as its text in UTF-8 without spaces. Values are neither compared nor sorted.
     Json,
+    /// `geometry`: shapes in a plane, in the bytes of [MS-SSCLRT]. Values are neither compared nor sorted.
+    Geometry,
+    /// `geography`: shapes on the earth, likewise
+    Geography,
 }
 
 impl SqlType {
@@ -141,6 +150,8 @@ impl SqlType {
             SqlType::SqlVariant => "sql_variant",
             SqlType::HierarchyId => "hierarchyid",
             SqlType::Json => "json",
+            SqlType::Geometry => "geometry",
+            SqlType::Geography => "geography",
         }
     }
 
@@ -175,12 +186,13 @@ impl SqlType {
             SqlType::RowVersion => 189,
             SqlType::NVarChar(_) => 231,
             SqlType::NChar(_) => 239,
-            SqlType::HierarchyId => CLR_TYPE_ID,
+            SqlType::HierarchyId | SqlType::Geometry | SqlType::Geography => CLR_TYPE_ID,
             SqlType::Json => JSON_TYPE_ID,
         }
     }
 
-    /// Whether values may be longer than a row: `varchar(max)`, `nvarchar(max)`, `varbinary(max)`, the older names of these, and `json`.
+    /// Whether values may be longer than a row: `varchar(max)`, `nvarchar(max)`, `varbinary(max)`, the older names of these, `json`, `geometry`
+    /// and `geography`.
     pub fn is_max(self) -> bool {
         matches!(
             self,
@@ -188,12 +200,19 @@ impl SqlType {
                 | SqlType::NVarChar(Length::Max | Length::LargeObject)
                 | SqlType::VarBinary(Length::Max | Length::LargeObject)
                 | SqlType::Json
+                | SqlType::Geometry
+                | SqlType::Geography
         )
     }
 
-    /// Whether no operator compares or sorts values: `text`, `ntext`, `image` and `json`.
+    /// Whether no operator compares or sorts values: `text`, `ntext`, `image`, `json`, `geometry` and `geography`.
     pub fn is_incomparable(self) -> bool {
-        self.is_large_object() || self == SqlType::Json
+        self.is_large_object() || self == SqlType::Json || self.is_spatial()
+    }
+
+    /// Whether it is `geometry` or `geography`.
+    pub fn is_spatial(self) -> bool {
+        matches!(self, SqlType::Geometry | SqlType::Geography)
     }
 
     /// Whether it is `text`, `ntext` or `image`, whose values no operator compares, sorts or adds.
@@ -206,7 +225,7 @@ impl SqlType {
         )
     }
 
-    /// Rebuilds a type from what `sys.columns` stores about it; `None` for a combination that is not a type.
+    /// Rebuilds a type from what a stored definition has: the columns of `sys.columns`, with [`SqlType::stored_precision`]; `None` for a combination that is not a type.
     pub fn from_catalog(system_type_id: u8, max_length: i16, precision: u8, scale: u8) -> Option<SqlType> {
         let limited = |divisor: i16| u16::try_from(max_length / divisor).ok().filter(|&units| units > 0);
         let length = |divisor: i16| match max_length {
@@ -244,6 +263,8 @@ impl SqlType {
             239 => SqlType::NChar(limited(2)?),
             JSON_TYPE_ID => SqlType::Json,
             CLR_TYPE_ID if max_length == HIERARCHY_BYTES_MAX => SqlType::HierarchyId,
+            CLR_TYPE_ID if max_length == -1 && precision == GEOMETRY_TYPE_ID => SqlType::Geometry,
+            CLR_TYPE_ID if max_length == -1 && precision == GEOGRAPHY_TYPE_ID => SqlType::Geography,
             _ => return None,
         })
     }
@@ -286,6 +307,16 @@ impl SqlType {
             SqlType::DateTime2 { scale } => fraction(19, scale),
             SqlType::DateTimeOffset { scale } => fraction(26, scale),
             _ => 0,
+        }
+    }
+
+    /// What a stored definition has in the place of the precision: for `geometry` and `geography`, which have no precision and share all the rest,
+    /// their `user_type_id`.
+    pub fn stored_precision(self) -> u8 {
+        match self {
+            SqlType::Geometry => GEOMETRY_TYPE_ID,
+            SqlType::Geography => GEOGRAPHY_TYPE_ID,
+            other => other.precision(),
         }
     }
 
@@ -332,7 +363,9 @@ impl SqlType {
             | SqlType::VarBinary(_)
             | SqlType::SqlVariant
             | SqlType::HierarchyId
-            | SqlType::Json => return None,
+            | SqlType::Json
+            | SqlType::Geometry
+            | SqlType::Geography => return None,
         })
     }
 
@@ -437,12 +470,14 @@ mod tests {
             SqlType::UniqueIdentifier,
             SqlType::HierarchyId,
             SqlType::Json,
+            SqlType::Geometry,
+            SqlType::Geography,
         ];
         for sql_type in types {
             let found = SqlType::from_catalog(
                 sql_type.system_type_id(),
                 sql_type.max_length(),
-                sql_type.precision(),
+                sql_type.stored_precision(),
                 sql_type.scale(),
             );
             assert_eq!(found, Some(sql_type), "{sql_type}");

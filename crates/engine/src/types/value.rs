@@ -136,7 +136,7 @@ impl Value {
             Value::DateTime2 { .. } => matches!(sql_type, SqlType::DateTime2 { .. }),
             Value::DateTimeOffset { .. } => matches!(sql_type, SqlType::DateTimeOffset { .. }),
             Value::Text(_) => sql_type.is_character() || sql_type == SqlType::Json,
-            Value::Binary(_) => sql_type.is_binary() || sql_type == SqlType::HierarchyId,
+            Value::Binary(_) => sql_type.is_binary() || sql_type == SqlType::HierarchyId || sql_type.is_spatial(),
             Value::UniqueIdentifier(_) => sql_type == SqlType::UniqueIdentifier,
             Value::Variant(_) => sql_type == SqlType::SqlVariant,
             Value::Held(held) => match held.form() {

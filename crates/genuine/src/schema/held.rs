@@ -2,7 +2,7 @@
 //!
 //! | foreign | here |
 //! |---|---|
-//! | `hierarchyid` | itself: the same bytes |
+//! | `hierarchyid`, `geometry`, `geography` | itself: the same bytes |
 //! | `xml`, `json`, other CLR types, types without a name | `varbinary(max)` |
 //! | `char`, `varchar`, `text` of a code page that is neither 1252 nor UTF-8 | `nchar`, or `nvarchar` beyond 450 characters; `nvarchar`; `ntext`: the same characters |
 //! | a collation of Latin1_General, or a language of its own | the collation of Latin1_General that tells the same things apart |
@@ -22,22 +22,28 @@ fn is_lacking(system: SystemType) -> bool {
     )
 }
 
-/// The column is of the one CLR type that vlflab has.
-fn is_hierarchy(column: &Column) -> bool {
-    let is_named = |user_type: &UserType| matches!(user_type, UserType::System(name) if name == "hierarchyid");
-    column.kind.system == SystemType::Clr && column.user_type.as_ref().is_some_and(is_named)
+/// The name of the column's type, if it is a CLR type that vlflab has.
+pub fn clr_name(column: &Column) -> Option<&str> {
+    match &column.user_type {
+        Some(UserType::System(name)) if column.kind.system == SystemType::Clr => {
+            ["hierarchyid", "geometry", "geography"]
+                .into_iter()
+                .find(|known| known == name)
+        }
+        _ => None,
+    }
 }
 
 /// vlflab has no type for the column's values.
 pub(super) fn is_column_lacking(column: &Column) -> bool {
-    is_lacking(column.kind.system) && !is_hierarchy(column)
+    is_lacking(column.kind.system) && clr_name(column).is_none()
 }
 
-/// The type that vlflab holds a column's values in; of the CLR types only `hierarchyid` stays one.
+/// The type that vlflab holds a column's values in; of the CLR types those of the system stay what they are.
 pub fn held_column(column: &Column) -> ColumnType {
-    match is_hierarchy(column) {
-        true => column.kind,
-        false => held_type(&column.kind),
+    match clr_name(column) {
+        Some(_) => column.kind,
+        None => held_type(&column.kind),
     }
 }
 
@@ -114,7 +120,7 @@ mod tests {
 
     /// A column of a CLR type was `varbinary(max)` after an import whatever it was, and `GetLevel()` of an imported column did not exist.
     #[test]
-    fn a_hierarchyid_stays_one_and_other_clr_types_become_bytes() {
+    fn clr_types_of_the_system_stay_and_others_become_bytes() {
         let column = |user_type, length_bytes| Column {
             id: 1,
             name: "node".to_owned(),
@@ -140,14 +146,16 @@ mod tests {
         assert_eq!(type_for(&hierarchy, Dialect::Vlflab), "hierarchyid");
         assert_eq!(held_column(&hierarchy).system, SystemType::Clr);
         assert!(!is_column_lacking(&hierarchy));
+        let geography = column(system("geography"), -1);
+        assert_eq!(type_for(&geography, Dialect::Vlflab), "geography");
+        assert!(!is_column_lacking(&geography));
         let own = UserType::Alias(ObjectName {
             schema: "dbo".to_owned(),
             name: "hierarchyid".to_owned(),
         });
-        for other in [column(system("geography"), -1), column(own, 892)] {
-            assert_eq!(type_for(&other, Dialect::Vlflab), "varbinary(max)", "{other:?}");
-            assert!(is_column_lacking(&other), "{other:?}");
-        }
+        let other = column(own, 892);
+        assert_eq!(type_for(&other, Dialect::Vlflab), "varbinary(max)");
+        assert!(is_column_lacking(&other));
     }
 
     #[test]

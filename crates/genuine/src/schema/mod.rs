@@ -7,7 +7,7 @@ mod held;
 mod left_out;
 mod table;
 
-pub use held::{collation_name, held_column};
+pub use held::{clr_name, collation_name, held_column};
 pub use left_out::left_out;
 
 use crate::catalog::objects::{Column, quoted};

@@ -11,6 +11,7 @@ use engine::types::{Collation, Decimal, Length, SqlType, Value, Variant};
 use tds::{ColumnType, RowWriter, RpcParameter, Value as WireValue, VariantValue};
 use tsql::scalar::convert::convert;
 use tsql::scalar::hierarchy;
+use tsql::scalar::spatial::{Surface, to_spatial};
 use tsql::session::{ClientTable, Parameter};
 
 use super::rows::SentTable;
@@ -56,6 +57,8 @@ pub fn column_type(sql_type: SqlType) -> ColumnType {
         SqlType::UniqueIdentifier => ColumnType::UniqueIdentifier,
         SqlType::SqlVariant => ColumnType::SqlVariant,
         SqlType::HierarchyId => ColumnType::HierarchyId,
+        SqlType::Geometry => ColumnType::Geometry,
+        SqlType::Geography => ColumnType::Geography,
         // With a collation of UTF-8 (sql-docs, "JSON data type", limitations).
         SqlType::Json => ColumnType::VarCharMax,
     }
@@ -98,6 +101,8 @@ pub(super) fn sql_type(column: ColumnType) -> SqlType {
         ColumnType::UniqueIdentifier => SqlType::UniqueIdentifier,
         ColumnType::SqlVariant => SqlType::SqlVariant,
         ColumnType::HierarchyId => SqlType::HierarchyId,
+        ColumnType::Geometry => SqlType::Geometry,
+        ColumnType::Geography => SqlType::Geography,
     }
 }
 
@@ -123,16 +128,26 @@ pub fn parameter(sent: &RpcParameter) -> Result<Parameter, Error> {
 /// A value that was sent, in the engine's terms. A long one of a message in a file stays there.
 ///
 /// # Errors
-/// 6522 for bytes that are no `hierarchyid`; 7119 for a string that is longer than any can be; those of reading one in UTF-8, which is not kept as it is: 701, 823.
+/// 6522 for bytes that are no `hierarchyid`, `geometry` or `geography`; 7119 for a string that is longer than any can be; those of reading one in
+/// UTF-8, which is not kept as it is: 701, 823.
 pub(super) fn from_wire(value: &WireValue, own: SqlType) -> Result<Value, Error> {
     match value {
         // None is so long that it would be left in the message.
         WireValue::Long(_) if own == SqlType::HierarchyId => Err(hierarchy::invalid_bytes()),
-        WireValue::Long(long) => sent::held(long),
+        WireValue::Long(long) => match Surface::of(own) {
+            Some(surface) => to_spatial(&sent::held(long)?, BYTES, surface),
+            None => sent::held(long),
+        },
         value if own == SqlType::HierarchyId => hierarchy::to_hierarchy(&short(value, own)),
-        value => Ok(short(value, own)),
+        value => match Surface::of(own) {
+            Some(surface) => to_spatial(&short(value, own), BYTES, surface),
+            None => Ok(short(value, own)),
+        },
     }
 }
+
+/// What bytes of `geometry` and `geography` are until they have been read.
+const BYTES: SqlType = SqlType::VarBinary(Length::Max);
 
 /// A value that is in memory.
 fn short(value: &WireValue, own: SqlType) -> Value {

@@ -13,6 +13,7 @@ mod null_rows;
 mod sent_values;
 mod sequences;
 mod session_state;
+mod shapes;
 mod support;
 mod tables;
 mod variants;

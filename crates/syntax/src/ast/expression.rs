@@ -293,7 +293,9 @@ pub struct FunctionCall {
     pub name: Name,
     /// `x.name(...)` behind an expression, which is the first argument then.
     pub is_method: bool,
-    /// `hierarchyid::Parse(...)`: a static method; the parts of the name before the last are those of the type.
+    /// `x.name` behind an expression, or `geometry::Null`: there are no parentheses.
+    pub is_property: bool,
+    /// `hierarchyid::Parse(...)`, `geometry::Point(...)`: a static method; the parts of the name before the last are those of the type.
     pub is_static: bool,
     /// The prefixes that a method of xml knows.
     pub namespaces: super::XmlNamespaces,

@@ -282,6 +282,7 @@ impl Parser<'_> {
                 let call = FunctionCall {
                     name: Name::single(JSON_CHANGE),
                     is_method: true,
+                    is_property: false,
                     is_static: false,
                     namespaces: None,
                     arguments,

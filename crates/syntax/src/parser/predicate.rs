@@ -163,6 +163,7 @@ impl Parser<'_> {
             within_group: Vec::new(),
             over: None,
             is_method: false,
+            is_property: false,
             is_static: false,
             namespaces: None,
         };

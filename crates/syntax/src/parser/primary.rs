@@ -17,20 +17,37 @@ const DECIMAL_DIGITS_MAX: usize = 38;
 impl Parser<'_> {
     /// A primary expression with the methods behind it. With `open`, a parenthesis may hold a condition.
     pub(super) fn primary(&mut self, open: bool) -> Parsed<Expression> {
+        let is_enclosed = self.at(b'(');
         let mut primary = self.primary_without_methods(open)?;
-        while self.at(b'.') && self.peek_symbol(2, b'(')? {
+        while self.at(b'.') && self.has_member(&primary.kind, is_enclosed)? {
             let line = self.line();
             self.advance()?;
             let name = Name {
                 parts: vec![self.take_identifier()?],
             };
-            let mut call = self.nested(|parser| parser.call_arguments(name))?;
+            let mut call = match self.at(b'(') {
+                true => self.nested(|parser| parser.call_arguments(name))?,
+                false => property(name),
+            };
             call.is_method = true;
             call.arguments.insert(0, primary);
             primary = Expression::new(line, ExpressionKind::Function(Box::new(call)));
             self.grow()?;
         }
         Ok(primary)
+    }
+
+    /// Whether a method or a property stands behind the point under the cursor.
+    fn has_member(&self, operand: &ExpressionKind, is_enclosed: bool) -> Parsed<bool> {
+        let has_properties = is_enclosed
+            || matches!(
+                operand,
+                ExpressionKind::Variable(_)
+                    | ExpressionKind::Function(_)
+                    | ExpressionKind::Cast(_)
+                    | ExpressionKind::Convert(_)
+            );
+        Ok(self.peek_symbol(2, b'(')? || has_properties && self.is_identifier(self.peek(1)?))
     }
 
     fn primary_without_methods(&mut self, open: bool) -> Parsed<Expression> {
@@ -172,16 +189,20 @@ impl Parser<'_> {
     /// `type::Method(arguments)`: a static method of a type; the type is read.
     fn static_call(&mut self, data_type: Name) -> Parsed<ExpressionKind> {
         match data_type.object().to_lowercase().as_str() {
-            "hierarchyid" => {}
-            "geography" | "geometry" => {
-                return Err(ParseError::not_supported(self.line(), &format!("{data_type}::")));
-            }
+            "hierarchyid" | "geography" | "geometry" => {}
             _ => return Err(self.unexpected()),
         }
         self.advance()?;
         let mut parts = data_type.parts;
-        parts.push(self.identifier()?);
-        let mut call = self.nested(|parser| parser.call_arguments(Name { parts }))?;
+        parts.push(match self.at_word("NULL") {
+            true => self.take_identifier()?,
+            false => self.identifier()?,
+        });
+        let name = Name { parts };
+        let mut call = match self.at(b'(') {
+            true => self.nested(|parser| parser.call_arguments(name))?,
+            false => property(name),
+        };
         call.is_static = true;
         Ok(ExpressionKind::Function(Box::new(call)))
     }
@@ -227,6 +248,7 @@ impl Parser<'_> {
         let mut call = FunctionCall {
             name,
             is_method: false,
+            is_property: false,
             is_static: false,
             namespaces: self.xml_namespaces.clone(),
             arguments: Vec::new(),
@@ -323,6 +345,7 @@ impl Parser<'_> {
                 within_group: Vec::new(),
                 over: Some(over),
                 is_method: false,
+                is_property: false,
                 is_static: false,
                 namespaces: None,
             });
@@ -511,10 +534,23 @@ impl Parser<'_> {
     }
 }
 
+/// A member that is written without parentheses.
+fn property(name: Name) -> FunctionCall {
+    FunctionCall {
+        is_property: true,
+        ..plain_call(name, Vec::new())
+    }
+}
+
 pub(super) fn call(name: Name, arguments: Vec<Expression>) -> ExpressionKind {
-    let call = FunctionCall {
+    ExpressionKind::Function(Box::new(plain_call(name, arguments)))
+}
+
+fn plain_call(name: Name, arguments: Vec<Expression>) -> FunctionCall {
+    FunctionCall {
         name,
         is_method: false,
+        is_property: false,
         is_static: false,
         namespaces: None,
         arguments,
@@ -522,8 +558,7 @@ pub(super) fn call(name: Name, arguments: Vec<Expression>) -> ExpressionKind {
         distinct: false,
         within_group: Vec::new(),
         over: None,
-    };
-    ExpressionKind::Function(Box::new(call))
+    }
 }
 
 fn exact_number(text: &str, token: Token) -> Parsed<Literal> {

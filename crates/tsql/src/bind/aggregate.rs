@@ -153,7 +153,7 @@ pub(super) fn typed_call(
         };
     }
     let argument = argument.map_or_else(|| Err(messages::function_requires(name, 1)), Ok)?;
-    if empty.distinct && argument.sql_type == SqlType::Json {
+    if empty.distinct && (argument.sql_type == SqlType::Json || argument.sql_type.is_spatial()) {
         return Err(messages::invalid_operand_type(argument.sql_type.name(), name));
     }
     let (argument, sql_type) = typed_argument(name, function, argument, count_type)?;
@@ -227,6 +227,21 @@ pub(super) fn aggregate_of(name: &str, function: AggregateFunction, argument: Ex
     })
 }
 
+/// Refuses `geometry` and `geography` where they are not only counted.
+fn require_taken(name: &str, function: AggregateFunction, own: SqlType) -> Result<()> {
+    match function {
+        AggregateFunction::CountRows | AggregateFunction::Count => Ok(()),
+        AggregateFunction::Minimum | AggregateFunction::Maximum => Err(messages::not_fully_comparable(own.name())),
+        AggregateFunction::Sum
+        | AggregateFunction::Average
+        | AggregateFunction::Deviation { .. }
+        | AggregateFunction::Checksum
+        | AggregateFunction::JsonArray
+        | AggregateFunction::JsonObject
+        | AggregateFunction::Concatenate => Err(messages::invalid_operand_type(own.name(), name)),
+    }
+}
+
 /// The argument in the type it is summed in, and the result's type (SQL Server docs of each function).
 fn typed_argument(
     name: &str,
@@ -248,6 +263,9 @@ fn typed_argument(
     );
     if own == SqlType::Json && !takes_json {
         return Err(invalid());
+    }
+    if own.is_spatial() {
+        require_taken(name, function, own)?;
     }
     match function {
         AggregateFunction::CountRows | AggregateFunction::Count => Ok((argument, count_type)),

@@ -182,7 +182,8 @@ pub(crate) fn is_deterministic(expression: &Expr) -> bool {
         ExprKind::Function { name, arguments, .. } => {
             let is_listed = DETERMINISTIC.contains(name)
                 || DETERMINISTIC_OTHERS.contains(name)
-                || super::hierarchy::is_method(name);
+                || super::hierarchy::is_method(name)
+                || super::spatial::is_method(name);
             match *name {
                 "datepart" => !asks_for_week(arguments),
                 // A seed decides the number.

@@ -47,7 +47,7 @@ impl<'a> Binder<'a> {
             ExpressionKind::GlobalVariable(name) => {
                 crate::functions::global_variable(name).unwrap_or_else(|| Err(messages::variable_not_declared(name)))
             }
-            ExpressionKind::Column(name) => self.column(name),
+            ExpressionKind::Column(name) => self.column_or_property(name),
             ExpressionKind::PseudoColumn(name) => self.pseudo_column(name),
             ExpressionKind::Unary { operator, operand } => self.unary(*operator, operand),
             ExpressionKind::Binary { left, operator, right } => {

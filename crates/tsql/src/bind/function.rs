@@ -36,7 +36,7 @@ impl<'a> Binder<'a> {
             return found.ok_or_else(|| super::not_supported(&format!("method {}", call.name.object())));
         }
         if call.is_static {
-            return self.hierarchy_static(call);
+            return self.static_call(call);
         }
         let name = call.name.object().to_ascii_lowercase();
         let schema = call.name.schema();

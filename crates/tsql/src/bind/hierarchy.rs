@@ -13,6 +13,9 @@ use crate::scalar::hierarchy::HIERARCHY_TEXT;
 
 const NODE: SqlType = SqlType::HierarchyId;
 
+/// Its class in .NET.
+const CLASS: &str = "SqlHierarchyId";
+
 /// A method in an expression: its name, code, types of arguments and of its result.
 struct HierarchyMethod {
     name: &'static str,
@@ -61,6 +64,9 @@ impl<'a> Binder<'a> {
     /// # Errors
     /// 6506 for a method that is not there, 174 for another number of arguments.
     pub(super) fn hierarchy_static(&mut self, call: &'a FunctionCall) -> Result<Expr> {
+        if call.is_property {
+            return Err(messages::property_not_found(call.name.object(), CLASS));
+        }
         match call.name.object() {
             "GetRoot" => {
                 taken("GetRoot", &call.arguments, 0)?;
@@ -73,7 +79,7 @@ impl<'a> Binder<'a> {
                 let text = implicit(self.expression(text)?, HIERARCHY_TEXT)?;
                 super::expression::conversion(text, NODE, None, false)
             }
-            other => Err(messages::method_not_found(other)),
+            other => Err(messages::method_not_found(other, CLASS)),
         }
     }
 
@@ -98,7 +104,9 @@ impl<'a> Binder<'a> {
             }
         };
         match operand.sql_type {
-            NODE => self.hierarchy_call(call.name.object(), operand, arguments).map(Some),
+            NODE if !call.is_property => self.hierarchy_call(call.name.object(), operand, arguments).map(Some),
+            NODE => Err(messages::property_not_found(call.name.object(), CLASS)),
+            own if own.is_spatial() => self.spatial_member(call, operand, arguments).map(Some),
             other if other.is_max() => Ok(None),
             other if call.is_method => Err(messages::no_methods(other.name())),
             _ => Ok(None),
@@ -115,7 +123,7 @@ impl<'a> Binder<'a> {
             _ => {}
         }
         let method = METHODS.iter().find(|method| method.name == name);
-        let method = method.ok_or_else(|| messages::method_not_found(name))?;
+        let method = method.ok_or_else(|| messages::method_not_found(name, CLASS))?;
         taken(method.name, arguments, method.arguments.len())?;
         let mut all = vec![operand];
         for (argument, sql_type) in arguments.iter().zip(method.arguments) {

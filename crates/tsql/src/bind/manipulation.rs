@@ -465,7 +465,7 @@ impl<'a> Binder<'a> {
         if let Some(qualifier) = name.schema()
             && !found.is_called(qualifier)
         {
-            return Err(messages::multi_part_identifier(&name.to_string()));
+            return Err(super::spatial::unknown_target(name, qualifier, &found.columns.columns));
         }
         let wanted = name.object().to_lowercase();
         let position = match &found.shown {

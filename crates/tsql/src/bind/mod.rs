@@ -48,6 +48,7 @@ mod select;
 mod sequence;
 mod serialized;
 mod source;
+mod spatial;
 mod table_function;
 mod target;
 mod temporal;

@@ -58,6 +58,7 @@ fn is_same_call(left: &FunctionCall, right: &FunctionCall) -> bool {
         && is_same_name(&left.name, &right.name)
         && (left.star, left.distinct) == (right.star, right.distinct)
         && (left.is_method, left.is_static) == (right.is_method, right.is_static)
+        && left.is_property == right.is_property
         && left.namespaces == right.namespaces
         && are_same(&left.arguments, &right.arguments)
 }

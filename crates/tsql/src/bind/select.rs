@@ -340,13 +340,16 @@ impl<'a> Binder<'a> {
 }
 
 /// # Errors
-/// 306, 13636 for a type whose values have no order.
+/// 306, 13636, 249 for a type whose values have no order.
 pub(super) fn check_sortable(sql_type: SqlType) -> Result<()> {
     if sql_type.is_large_object() {
         return Err(messages::not_comparable());
     }
     if sql_type == SqlType::Json {
         return Err(messages::json_not_sortable());
+    }
+    if sql_type.is_spatial() {
+        return Err(messages::clause_needs_order(sql_type.name(), "ORDER BY"));
     }
     Ok(())
 }

@@ -292,7 +292,8 @@ impl Reading<'_> {
 
 /// Gives the fields of native bytes the types of the columns that they go to: the fields of XML do not say theirs.
 pub(super) fn set_native(field: &mut Field, to: SqlType) {
-    if field.host == Host::Binary && !to.is_binary() && to != SqlType::RowVersion && to != SqlType::HierarchyId {
+    let is_clr = to == SqlType::HierarchyId || to.is_spatial();
+    if field.host == Host::Binary && !to.is_binary() && to != SqlType::RowVersion && !is_clr {
         field.host = match to {
             SqlType::Char(_) | SqlType::VarChar(_) => Host::Char,
             SqlType::NChar(_) | SqlType::NVarChar(_) => Host::NChar,

@@ -233,7 +233,7 @@ fn native_field(sql_type: SqlType, nullable: bool, text: Host) -> Result<Field> 
         SqlType::Binary(length) => of_length(Host::Binary, Length::Limited(length)),
         SqlType::VarBinary(length) => of_length(Host::Binary, length),
         SqlType::RowVersion => (Host::Binary, 1),
-        SqlType::HierarchyId => (Host::Binary, 8),
+        SqlType::HierarchyId | SqlType::Geometry | SqlType::Geography => (Host::Binary, 8),
         // "bcp's native format contains the json document as varchar or nvarchar" (sql-docs, "JSON data type").
         SqlType::Json => of_length(Host::NChar, Length::Max),
         SqlType::SqlVariant => return Err(messages::not_supported("sql_variant in files of native format")),

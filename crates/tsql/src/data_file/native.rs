@@ -46,7 +46,9 @@ pub(super) fn fixed_bytes(sql_type: SqlType) -> Option<u64> {
         | SqlType::RowVersion
         | SqlType::SqlVariant
         | SqlType::HierarchyId
-        | SqlType::Json => None,
+        | SqlType::Json
+        | SqlType::Geometry
+        | SqlType::Geography => None,
     }
 }
 
@@ -116,7 +118,9 @@ pub(super) fn value(bytes: &[u8], sql_type: SqlType) -> Option<Value> {
         | SqlType::RowVersion
         | SqlType::SqlVariant
         | SqlType::HierarchyId
-        | SqlType::Json => return None,
+        | SqlType::Json
+        | SqlType::Geometry
+        | SqlType::Geography => return None,
     })
 }
 

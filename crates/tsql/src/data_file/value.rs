@@ -3,7 +3,7 @@
 //! ```text
 //! characters -> a string column   as they are; what is longer is 4863
 //!            -> binary            hexadecimal digits, with or without 0x, as bcp writes them
-//!            -> hierarchyid       the same digits, of its bytes: Employee.csv of AdventureWorks (microsoft/sql-server-samples) has 58 for /1/
+//!            -> hierarchyid       the same digits (of geometry and geography, too), of its bytes: Employee.csv of AdventureWorks (microsoft/sql-server-samples) has 58 for /1/
 //!            -> any other         as CONVERT has it; 4867 for what is out of range, 4864 for what is none
 //! no bytes between terminators    NULL       one byte of zero    the empty string (bcp writes it so)
 //! ```
@@ -117,6 +117,12 @@ fn of_text(text: Text, host: Host, to: &Destination) -> Result<Value, Problem> {
             return Err(Problem::Field(FaultKind::Truncation));
         }
         return converted(&Value::text(digits), from, to.sql_type, Some(2));
+    }
+    if to.sql_type.is_spatial() {
+        let digits = text.strip_prefix("0x").unwrap_or(&text);
+        let long = SqlType::VarBinary(engine::types::Length::Max);
+        let bytes = converted(&Value::text(digits), from, long, Some(2))?;
+        return converted(&bytes, long, to.sql_type, None);
     }
     if to.sql_type == SqlType::HierarchyId {
         let digits = text.strip_prefix("0x").unwrap_or(&text);

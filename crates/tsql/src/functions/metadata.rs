@@ -7,7 +7,7 @@ use engine::catalog::{
 };
 use engine::database::Database;
 use engine::error::Result;
-use engine::types::{Length, SqlType, Value};
+use engine::types::{GEOGRAPHY_TYPE_ID, GEOMETRY_TYPE_ID, Length, SqlType, Value};
 
 use super::Answer::Fixed;
 use super::Parameter::{Any, Int, Name};
@@ -561,8 +561,10 @@ fn has_type(call: &Call<'_>, id: i32) -> bool {
 }
 
 /// Names and ids of `sys.types` (SQL Server docs).
-pub(crate) const TYPE_IDS: [(&str, i32); 31] = [
+pub(crate) const TYPE_IDS: [(&str, i32); 33] = [
     ("json", JSON_ID),
+    ("geometry", GEOMETRY_TYPE_ID as i32),
+    ("geography", GEOGRAPHY_TYPE_ID as i32),
     ("image", 34),
     ("text", 35),
     ("uniqueidentifier", 36),

@@ -25,6 +25,7 @@ mod partition;
 mod property;
 mod sequence;
 mod session;
+mod spatial;
 mod string;
 mod string_search;
 mod system;
@@ -277,6 +278,8 @@ fn convert_argument(argument: Expr, parameter: Parameter, position: usize, funct
         _ if own.is_large_object() && !TAKES_LARGE_OBJECTS.contains(&function) => return Err(invalid()),
         _ if own == SqlType::Json && !TAKES_JSON.contains(&(function, position)) => return Err(invalid()),
         _ if own == SqlType::Json => own,
+        // What else there is of them are their own methods.
+        _ if own.is_spatial() && function != "datalength" => return Err(invalid()),
         Parameter::Any => own,
         Parameter::Text if own.is_character() => own,
         Parameter::Text if own.is_binary() => SqlType::VarChar(crate::scalar::data_type::byte_length(own)),
@@ -312,6 +315,10 @@ pub(crate) use hierarchy::{
 };
 pub use json::{JsonColumn, JsonValueKind, open_json_columns};
 pub(crate) use json::{change_json, change_with, json_array, json_element, json_member, json_object, modify_with};
+pub(crate) use spatial::{
+    Answer as SpatialAnswer, Constructor, constructor as spatial_constructor, member as spatial_member,
+    point_of as spatial_point,
+};
 pub use table_valued::{TABLE_FUNCTIONS, TableFunction, table_function};
 pub(crate) use time_zone::{at_time_zone, zoned_type};
 pub(crate) use xml_methods::{

@@ -60,10 +60,13 @@ impl Expr {
     /// The same, if its values can be compared with each other, as grouping and sorting do.
     ///
     /// # Errors
-    /// 306 for `text`, `ntext` and `image`, 13636 for `json`; those of [`Expr::with_collation_for`].
+    /// 306 for `text`, `ntext` and `image`, 13636 for `json`, 249 for `geometry` and `geography`; those of [`Expr::with_collation_for`].
     pub fn sortable_for(self, clause: &str, place: usize) -> Result<Expr> {
         if self.sql_type.is_large_object() {
             return Err(messages::not_comparable());
+        }
+        if self.sql_type.is_spatial() {
+            return Err(messages::clause_needs_order(self.sql_type.name(), clause));
         }
         if self.sql_type == engine::types::SqlType::Json {
             return Err(messages::json_not_sortable());

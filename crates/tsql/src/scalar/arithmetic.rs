@@ -59,6 +59,8 @@ pub fn operation(operator: BinaryOperator, left: SqlType, right: SqlType) -> Res
         (SqlType::HierarchyId, _) | (_, SqlType::HierarchyId) => {
             return Err(messages::no_operator_for_type(name, SqlType::HierarchyId.name()));
         }
+        _ if left.is_spatial() => return Err(messages::no_operator_for_type(name, left.name())),
+        _ if right.is_spatial() => return Err(messages::no_operator_for_type(name, right.name())),
         (SqlType::SqlVariant, SqlType::SqlVariant) => return Err(messages::invalid_operand_type(left.name(), name)),
         (SqlType::SqlVariant, _) | (_, SqlType::SqlVariant) => {
             return Err(messages::incompatible_operands(left.name(), right.name(), name));
@@ -586,6 +588,15 @@ pub fn bit_not(value: &Value) -> Result<Value> {
 pub fn comparison_type(left: SqlType, right: SqlType, operator: &str) -> Result<SqlType> {
     if (left, right) == (SqlType::Json, SqlType::Json) {
         return Err(messages::json_not_comparable());
+    }
+    if left.is_spatial() || right.is_spatial() {
+        let (spatial, other) = if left.is_spatial() {
+            (left, right)
+        } else {
+            (right, left)
+        };
+        super::data_type::check_conversion(other, spatial, false)?;
+        return Err(messages::no_operator_for_type(operator, spatial.name()));
     }
     if left.is_incomparable() || right.is_incomparable() {
         return Err(messages::incompatible_operands(left.name(), right.name(), operator));

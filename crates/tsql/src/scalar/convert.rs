@@ -12,13 +12,14 @@ use engine::types::{
 };
 
 use super::arithmetic::require_digits;
-use super::data_type::byte_length;
+use super::data_type::{byte_length, check_conversion};
 use super::hierarchy::{HIERARCHY_TEXT, Hierarchy, to_hierarchy};
 use super::moment::Moment;
 use super::moment_format;
 use super::moment_parse::{ParseFailure, Reading, parse};
 use super::number;
 use super::served::served;
+use super::spatial::{SPATIAL_TEXT, Spatial, Surface, to_spatial};
 use crate::messages::{self, type_name};
 
 /// Bytes of the longest text of statements.
@@ -44,6 +45,12 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
             _ => convert(&variant.value, variant.sql_type, to, style),
         };
     }
+    if let Some(surface) = Surface::of(to) {
+        return to_spatial(value, from, surface);
+    }
+    if let Some(surface) = Surface::of(from) {
+        return from_spatial(value, surface, to, style);
+    }
     match to {
         SqlType::HierarchyId | SqlType::Json if from == to => Ok(value.clone()),
         SqlType::Json => super::json_type::json_of(value.as_str().unwrap_or_default()),
@@ -65,6 +72,29 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
         SqlType::Decimal { precision, scale } => to_decimal(value, from, to, precision, scale),
         SqlType::Money | SqlType::SmallMoney => to_money(value, from, to),
         _ => to_integer(value, from, to),
+    }
+}
+
+/// A value that is given to a parameter, or comes back from one. What types of the common language runtime do not convert by themselves is refused.
+///
+/// # Errors
+/// Those of [`convert`]; 206 and 257.
+pub fn convert_given(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
+    let is_clr = |sql_type: SqlType| sql_type.is_spatial() || sql_type == SqlType::HierarchyId;
+    if !value.is_null() && (is_clr(from) || is_clr(to)) {
+        check_conversion(from, to, false)?;
+    }
+    convert(value, from, to, None)
+}
+
+/// A value of `geometry` or `geography` as a string: its text, or its bytes.
+fn from_spatial(value: &Value, surface: Surface, to: SqlType, style: Option<i32>) -> Result<Value> {
+    if !to.is_character() {
+        return convert(value, SqlType::VarBinary(Length::Max), to, style);
+    }
+    match Spatial::of(surface, value)? {
+        Some(shapes) => convert(&shapes.to_text(true)?, SPATIAL_TEXT, to, style),
+        None => Ok(Value::Null),
     }
 }
 

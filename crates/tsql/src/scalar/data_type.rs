@@ -96,6 +96,8 @@ fn plain_type(name: &str) -> Option<SqlType> {
         "sql_variant" => SqlType::SqlVariant,
         "hierarchyid" => SqlType::HierarchyId,
         "json" => SqlType::Json,
+        "geometry" => SqlType::Geometry,
+        "geography" => SqlType::Geography,
         _ => return None,
     })
 }
@@ -152,6 +154,9 @@ fn fraction(arguments: &[TypeArgument], ordinal: usize) -> Result<u8> {
 /// Rank in SQL Server's data type precedence (SQL Server docs); the higher type wins.
 pub fn precedence(sql_type: SqlType) -> u8 {
     match sql_type {
+        // User-defined types are above all others (sql-docs, "Data type precedence").
+        SqlType::Geography => 30,
+        SqlType::Geometry => 29,
         SqlType::Json => 28,
         SqlType::HierarchyId => 27,
         SqlType::SqlVariant => 26,
@@ -295,7 +300,7 @@ pub fn text_units(sql_type: SqlType) -> Length {
         SqlType::Decimal { .. } => Length::Limited(41),
         // What ToString gives (sql-docs, "ToString (Database Engine)").
         SqlType::HierarchyId => Length::Limited(4_000),
-        SqlType::Json => Length::Max,
+        SqlType::Json | SqlType::Geometry | SqlType::Geography => Length::Max,
         _ => Length::Limited(53),
     }
 }
@@ -308,6 +313,13 @@ fn converts_large_object(from: SqlType, to: SqlType) -> bool {
     } else {
         from.is_binary() && to.is_binary()
     }
+}
+
+/// Whether `geometry` or `geography` comes from the other type, or goes out to it.
+fn converts_spatial(from: SqlType, to: SqlType) -> bool {
+    let other = if to.is_spatial() { from } else { to };
+    let is_string = other.is_character() || other.is_binary();
+    is_string && !other.is_large_object() && other != SqlType::RowVersion
 }
 
 /// Whether a value converts to another type without being asked for.
@@ -341,12 +353,18 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
                 (false, false) => return Err(clash()),
             }
         }
+        // Strings and bytes come in by themselves, and they go out to these when they are asked to (sql-docs, "CAST and CONVERT", chart).
+        _ if from.is_spatial() || to.is_spatial() => match (converts_spatial(from, to), explicit) {
+            (true, _) => explicit || to.is_spatial(),
+            (false, true) => false,
+            (false, false) => return Err(clash()),
+        },
         _ if from.is_large_object() || to.is_large_object() => match (converts_large_object(from, to), explicit) {
             (true, _) => true,
             (false, true) => false,
             (false, false) => return Err(clash()),
         },
-        // Strings and bytes come in by themselves, and it goes out to these when it is asked to (sql-docs, "CAST and CONVERT", chart).
+        // Likewise.
         (_, SqlType::HierarchyId) if from.is_character() || from.is_binary() => from != SqlType::RowVersion,
         (SqlType::HierarchyId, _) if to.is_character() || to.is_binary() => explicit && to != SqlType::RowVersion,
         (_, SqlType::HierarchyId) | (SqlType::HierarchyId, _) => match explicit {

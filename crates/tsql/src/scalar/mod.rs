@@ -21,6 +21,7 @@ pub mod number;
 pub mod row_place;
 pub mod search;
 pub mod served;
+pub mod spatial;
 pub mod text_pointer;
 pub mod time_zone;
 mod wide;

@@ -166,7 +166,10 @@ impl Executor<'_> {
             return Err(Error::new(4922, 16, 9, text));
         }
         let former = definition.columns[ordinal].sql_type;
-        if [former, declared.sql_type].contains(&SqlType::Json) {
+        if [former, declared.sql_type]
+            .iter()
+            .any(|own| *own == SqlType::Json || own.is_spatial())
+        {
             check_conversion(former, declared.sql_type, false)?;
         }
         let is_same =

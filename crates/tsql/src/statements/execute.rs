@@ -24,7 +24,7 @@ use crate::modules::{LentTable, ModuleBody, ModuleCall, ModuleParameter};
 use crate::optimize::Optimizer;
 use crate::parser::DEFINING_PROCEDURES;
 use crate::prepared::{Callable, CompiledBatch};
-use crate::scalar::convert::{convert, text_of_statements};
+use crate::scalar::convert::{convert, convert_given, text_of_statements};
 use crate::sink::{CallEnd, DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
 use crate::state::{Execution, LevelFrame, ModuleFrame, Through};
 use crate::system::procedures::{SystemProcedure, WITHOUT_COUNTS as JOB_PROCEDURES};
@@ -280,7 +280,7 @@ impl Executor<'_> {
                 self.take_cursor(variable, &output.name);
             } else if let Some((slot, sql_type)) = self.batch.scope.scalar(variable) {
                 self.context()
-                    .set_variable(slot, convert(&output.value, output.sql_type, sql_type, None)?)?;
+                    .set_variable(slot, convert_given(&output.value, output.sql_type, sql_type)?)?;
             }
         }
         self.given_cursors.clear();
@@ -291,7 +291,7 @@ impl Executor<'_> {
                 .scalar(variable)
                 .ok_or_else(|| messages::variable_not_declared(variable))?;
             let returned = match &called.value {
-                Some((value, from)) => convert(value, *from, sql_type, None)?,
+                Some((value, from)) => convert_given(value, *from, sql_type)?,
                 None => convert(&Value::Int(called.status), SqlType::Int, sql_type, None)?,
             };
             self.context().set_variable(slot, returned)?;
@@ -574,7 +574,7 @@ impl Executor<'_> {
             argument.map_or(Ok(()), |argument| self.require_value(argument, sql_type))?;
             let value = argument.and_then(|argument| Some((argument.value.as_deref()?, argument.sql_type)));
             values.push(match (value, &parameter.default) {
-                (Some((value, from)), _) => convert(value, from, sql_type, None)?,
+                (Some((value, from)), _) => convert_given(value, from, sql_type)?,
                 (None, Some(default)) => {
                     let mut binder = crate::bind::Binder::new(self.session, &self.batch.scope);
                     let mut bound = binder.scalar_as(default, sql_type)?;
@@ -660,7 +660,7 @@ impl Executor<'_> {
             for (argument, &place) in given.iter().zip(&places) {
                 self.require_value(argument, procedure.parameters[place].1)?;
                 if let (Some(value), Some(slot)) = (&argument.value, values.get_mut(place)) {
-                    *slot = convert(value, argument.sql_type, procedure.parameters[place].1, None)?.whole()?;
+                    *slot = convert_given(value, argument.sql_type, procedure.parameters[place].1)?.whole()?;
                 }
             }
             for (place, (parameter, _, required)) in procedure.parameters.iter().enumerate() {

@@ -231,6 +231,7 @@ impl Reader<'_> {
         match (&column.computed, column.sql_type) {
             (Some(_), _) => Err(messages::filter_of_computed(self.index, self.table_name, &column.name)),
             (None, SqlType::SqlVariant | SqlType::HierarchyId | SqlType::Json) => Err(self.incorrect()),
+            (None, own) if own.is_spatial() => Err(self.incorrect()),
             (None, own) if own.is_large_object() => Err(self.incorrect()),
             _ => Ok(place),
         }

@@ -163,6 +163,10 @@ impl Executor<'_> {
                 return Err(messages::duplicate_column_of("statistics", &column.text));
             }
             refuse_json_key(definition, &column.text)?;
+            // "CLR user-defined type columns can be specified if the type supports binary ordering" (sql-docs, "CREATE STATISTICS").
+            if definition.columns[ordinal].sql_type.is_spatial() {
+                return Err(messages::invalid_statistics_type(&column.text, &definition.name));
+            }
             columns.push(ordinal);
         }
         let statistics = StatisticsDefinition {

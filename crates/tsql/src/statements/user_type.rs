@@ -115,6 +115,9 @@ impl Executor<'_> {
                 if base == SqlType::Json {
                     return Err(crate::bind::not_supported("CREATE TYPE FROM json"));
                 }
+                if base.is_spatial() {
+                    return Err(crate::bind::not_supported(&format!("CREATE TYPE FROM {}", base.name())));
+                }
                 if base == SqlType::RowVersion {
                     // sql-docs, CREATE TYPE and sp_addtype: it is not among the types that another may be based on.
                     return Err(crate::bind::not_supported("CREATE TYPE FROM timestamp"));

@@ -62,7 +62,7 @@ impl ColumnRow {
     /// Length in characters or bytes; -1 for max.
     fn length(&self, unit: i32) -> Value {
         let sql_type = self.sql_type();
-        if sql_type == SqlType::Json {
+        if sql_type == SqlType::Json || sql_type.is_spatial() {
             return (-1).into();
         }
         if !sql_type.is_character() && !sql_type.is_binary() || sql_type == SqlType::RowVersion {

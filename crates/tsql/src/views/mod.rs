@@ -38,6 +38,7 @@ mod plans;
 pub(crate) mod principals;
 mod properties;
 mod query_hash;
+mod reference_systems;
 mod resource_pools;
 mod row_places;
 mod sequences;
@@ -224,7 +225,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 47] = [
+const TABLES: [&[SystemView]; 48] = [
     dependencies::VIEWS,
     spt_values::VIEWS,
     databases::VIEWS,
@@ -238,6 +239,7 @@ const TABLES: [&[SystemView]; 47] = [
     synonyms::VIEWS,
     permissions::VIEWS,
     xml_schemas::VIEWS,
+    reference_systems::VIEWS,
     time_zones::VIEWS,
     triggers::VIEWS,
     columns::VIEWS,

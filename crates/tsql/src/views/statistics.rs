@@ -175,6 +175,7 @@ fn variant(value: &Value, sql_type: SqlType) -> Value {
             // A variant holds no type of the common language runtime: its bytes stand for it.
             sql_type: match sql_type {
                 SqlType::HierarchyId => SqlType::VarBinary(Length::Limited(HIERARCHY_BYTES_MAX as u16)),
+                SqlType::Geometry | SqlType::Geography => SqlType::VarBinary(Length::Max),
                 // Nor does it hold json, whose text stands for it.
                 SqlType::Json => SqlType::NVarChar(Length::Max),
                 other => other,

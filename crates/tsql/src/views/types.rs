@@ -1,12 +1,13 @@
 //! `sys.types` and `sys.fn_helpcollations`.
 
 use engine::catalog::{Bindings, ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition, XML_TYPE_ID};
-use engine::types::{Collation, Length, SqlType, Value};
+use engine::types::{Collation, GEOGRAPHY_TYPE_ID, GEOMETRY_TYPE_ID, Length, SqlType, Value};
 use vlf::ServerVersion;
 
 use super::columns::id_of_bound;
 use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view};
 use crate::scalar::data_type::is_known;
+use crate::scalar::spatial::Surface;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -15,7 +16,7 @@ pub(super) const VIEWS: &[SystemView] = &[
         let collation = context.database.collation();
         all(every_type(collation, context.instance.options.version)
             .into_iter()
-            .filter(|row| row.user_type_id == HIERARCHY_TYPE_ID)
+            .filter(is_clr)
             .map(AssemblyTypeRow))
     }),
     view::<Assembly>("sys", "assemblies", |_, _| all([Assembly])),
@@ -73,6 +74,11 @@ const SYS_SCHEMA: i32 = 4;
 /// `user_type_id` of hierarchyid; its `system_type_id` is that of all types of the common language runtime (sql-docs, "sys.types").
 const HIERARCHY_TYPE_ID: i32 = 128;
 
+/// Whether a row is that of a type of the common language runtime.
+fn is_clr(row: &TypeRow) -> bool {
+    row.sql_type.system_type_id() == SqlType::HierarchyId.system_type_id() && row.table_object_id.is_none()
+}
+
 /// `user_type_id` of sysname.
 const SYSNAME_ID: i32 = 256;
 
@@ -81,6 +87,8 @@ const SYSNAME_ID: i32 = 256;
 pub(super) fn user_type_id(sql_type: SqlType) -> i32 {
     match sql_type {
         SqlType::HierarchyId => HIERARCHY_TYPE_ID,
+        SqlType::Geometry => i32::from(GEOMETRY_TYPE_ID),
+        SqlType::Geography => i32::from(GEOGRAPHY_TYPE_ID),
         other => i32::from(other.system_type_id()),
     }
 }
@@ -159,6 +167,8 @@ fn every_type(collation: Collation, version: ServerVersion) -> Vec<TypeRow> {
         SqlType::NVarChar(Length::Limited(4000)),
         SqlType::NChar(4000),
         SqlType::HierarchyId,
+        SqlType::Geometry,
+        SqlType::Geography,
         SqlType::Json,
     ]
     .into_iter()
@@ -210,7 +220,7 @@ system_row!(TypeRow {
     "collation_name" NAME => |row| row.shown_collation().into();
     "is_nullable" BIT => |row| row.nullable.into();
     "is_user_defined" BIT => |row| (row.schema_id != SYS_SCHEMA).into();
-    "is_assembly_type" BIT => |row| (row.user_type_id == HIERARCHY_TYPE_ID).into();
+    "is_assembly_type" BIT => |row| is_clr(row).into();
     "default_object_id" INT => |row| row.bound_ids[0].into();
     "rule_object_id" INT => |row| row.bound_ids[1].into();
     "is_table_type" BIT => |row| row.table_object_id.is_some().into();
@@ -244,13 +254,16 @@ struct AssemblyTypeRow(TypeRow);
 /// `assembly_id` of the assembly that brings the types of the system.
 const TYPES_ASSEMBLY_ID: i32 = 1;
 
-/// The type of .NET that holds its values.
-const HIERARCHY_CLASS: &str = "Microsoft.SqlServer.Types.SqlHierarchyId";
+/// The type of .NET that holds values of a type.
+fn assembly_class(sql_type: SqlType) -> String {
+    let class = Surface::of(sql_type).map_or("SqlHierarchyId", Surface::class);
+    format!("Microsoft.SqlServer.Types.{class}")
+}
 
 /// The strong name of that assembly, as SQL Server has it since 2012.
 const TYPES_ASSEMBLY: &str = "microsoft.sqlserver.types, version=11.0.0.0, culture=neutral, publickeytoken=89845dcd8080cc91, processorarchitecture=msil";
 
-/// The one assembly, which brings `hierarchyid` (sql-docs, "sys.assemblies"). Its date is not kept.
+/// The one assembly, which brings `hierarchyid`, `geometry` and `geography` (sql-docs, "sys.assemblies"). Its date is not kept.
 struct Assembly;
 
 system_row!(Assembly {
@@ -285,10 +298,10 @@ system_row!(AssemblyTypeRow {
     "default_object_id" INT => |_| 0.into();
     "rule_object_id" INT => |_| 0.into();
     "assembly_id" INT => |_| TYPES_ASSEMBLY_ID.into();
-    "assembly_class" NAME => |_| HIERARCHY_CLASS.into();
-    "is_binary_ordered" BIT => |_| true.into();
+    "assembly_class" NAME => |row| assembly_class(row.0.sql_type).into();
+    "is_binary_ordered" BIT => |row| (row.0.sql_type == SqlType::HierarchyId).into();
     "is_fixed_length" BIT => |_| false.into();
     "prog_id" nvarchar(40) => |_| Value::Null;
-    "assembly_qualified_name" nvarchar(4000) => |_| format!("{HIERARCHY_CLASS}, {TYPES_ASSEMBLY}").into();
+    "assembly_qualified_name" nvarchar(4000) => |row| format!("{}, {TYPES_ASSEMBLY}", assembly_class(row.0.sql_type)).into();
     "is_table_type" BIT => |_| false.into();
 });

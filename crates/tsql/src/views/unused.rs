@@ -149,6 +149,21 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "is_disabled" BIT, "using_xml_index_id" INT, "secondary_type" LETTER, "secondary_type_desc" DESCRIPTION,
         "xml_index_type" TINYINT, "xml_index_type_description" DESCRIPTION,
     }
+    "spatial_indexes"() {
+        "object_id" INT, "name" NAME, "index_id" INT, "type" TINYINT, "type_desc" DESCRIPTION, "is_unique" BIT,
+        "data_space_id" INT, "ignore_dup_key" BIT, "is_primary_key" BIT, "is_unique_constraint" BIT,
+        "fill_factor" TINYINT, "is_padded" BIT, "is_disabled" BIT, "is_hypothetical" BIT,
+        "is_ignored_in_optimization" BIT, "allow_row_locks" BIT, "allow_page_locks" BIT, "spatial_index_type" TINYINT,
+        "spatial_index_type_desc" DESCRIPTION, "tessellation_scheme" NAME, "has_filter" BIT,
+        "filter_definition" LONG, "auto_created" BIT,
+    }
+    "spatial_index_tessellations"() {
+        "object_id" INT, "index_id" INT, "tessellation_scheme" NAME, "bounding_box_xmin" FLOAT,
+        "bounding_box_ymin" FLOAT, "bounding_box_xmax" FLOAT, "bounding_box_ymax" FLOAT, "level_1_grid" SMALLINT,
+        "level_1_grid_desc" DESCRIPTION, "level_2_grid" SMALLINT, "level_2_grid_desc" DESCRIPTION,
+        "level_3_grid" SMALLINT, "level_3_grid_desc" DESCRIPTION, "level_4_grid" SMALLINT,
+        "level_4_grid_desc" DESCRIPTION, "cells_per_object" INT,
+    }
     "fulltext_catalogs"() {
         "fulltext_catalog_id" INT, "name" NAME, "path" nvarchar(260), "is_default" BIT,
         "is_accent_sensitivity_on" BIT, "data_space_id" INT, "file_id" INT, "principal_id" INT, "is_importing" BIT,

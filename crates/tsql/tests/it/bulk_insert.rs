@@ -180,6 +180,33 @@ fn a_hierarchyid_of_a_character_file_is_its_bytes() {
     assert_eq!(bench.refused(b"1\tFF\n", "maxerrors = 0"), [4864, 4865, 7399, 7330]);
 }
 
+/// Address.csv of AdventureWorks (microsoft/sql-server-samples) has bytes like these.
+#[test]
+fn a_geography_of_a_character_file_is_its_bytes() {
+    let mut bench = bench();
+    bench.file("rows.txt", b"1\tE6100000010CAE8BFC28BCE4474067A89189898A5EC0\n2\t\n");
+    run(
+        &mut bench.one,
+        &[
+            "drop table if exists t",
+            "create table t (id int, spot geography)",
+            "bulk insert t from 'rows.txt'",
+        ],
+    );
+    assert_eq!(
+        rows(&mut bench.one, "select id, spot.ToString() from t"),
+        "1 POINT (-122.164644615406 47.7869921906598)|2 NULL"
+    );
+    assert_eq!(
+        bench.refused(b"1\tPOINT(1 2)\n", "maxerrors = 0"),
+        [4864, 4865, 7399, 7330]
+    );
+    assert_eq!(
+        bench.refused(b"1\tE610000001\n", "maxerrors = 0"),
+        [4864, 4865, 7399, 7330]
+    );
+}
+
 #[test]
 fn the_first_and_the_last_row_are_said_by_number() {
     let mut bench = bench();

@@ -511,7 +511,7 @@ fn what_is_not_done_is_named() {
             "FOR SECONDARY",
         ),
         ("dbcc extentinfo (master)", "EXTENTINFO"),
-        ("select geography::Point(1, 2, 4326)", "geography::"),
+        ("select geography::Point(1, 2, 4326).STBuffer(1)", "STBuffer"),
     ];
     for (batch, word) in cases {
         let answer = answers(&mut session, batch);

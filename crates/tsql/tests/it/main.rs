@@ -115,6 +115,7 @@ mod shrink;
 mod small_tables;
 mod space_comes_back;
 mod space_model;
+mod spatial;
 mod standalone;
 mod statements;
 mod statistics;

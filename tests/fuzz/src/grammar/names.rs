@@ -91,6 +91,7 @@ const OTHER_TYPES: &[&str] = &[
     "rowversion",
     "image",
     "geography",
+    "geometry",
     "hierarchyid",
     "json",
     "cursor",

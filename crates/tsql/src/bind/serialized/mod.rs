@@ -94,7 +94,7 @@ impl Binder<'_> {
         if plan
             .columns
             .iter()
-            .any(|column| column.sql_type == SqlType::HierarchyId)
+            .any(|column| column.sql_type == SqlType::HierarchyId || column.sql_type.is_spatial())
         {
             match clause {
                 ForClause::Json(_) => return Err(messages::clr_type_in_json()),

@@ -12,6 +12,7 @@ use engine::store::Finding;
 
 use super::super::Host;
 use super::{Command, no_object};
+use crate::scalar::spatial;
 
 /// `DBCC CHECKDB [(database [, NOINDEX | REPAIR_...])]`. Writers and DDL are kept out of the database while it runs.
 pub(super) fn database(command: &Command<'_>, host: &mut dyn Host) -> Result<()> {
@@ -265,7 +266,11 @@ pub(super) fn checked(command: &Command<'_>, database: &Arc<Database>) -> Result
         taken.drain(..).for_each(|resource| locks.unlock(resource));
         outcome = lock_everything(&locks, database, &mut taken);
     }
-    let report = outcome.and_then(|()| database.check());
+    let report = outcome.and_then(|()| {
+        let mut report = database.check()?;
+        database.check_values(&mut report, &spatial::is_value)?;
+        Ok(report)
+    });
     taken.into_iter().for_each(|resource| locks.unlock(resource));
     report
 }

@@ -237,6 +237,7 @@ pub(super) fn odbc(sql_type: SqlType) -> OdbcType {
         SqlType::UniqueIdentifier => (-11, -11, None, 37, 36, 16, None, None),
         // SQL_SS_UDT of the ODBC driver.
         SqlType::HierarchyId => (-151, -151, None, 37, 892, 892, None, None),
+        SqlType::Geometry | SqlType::Geography => (-151, -151, None, 37, 0, 0, None, None),
         // As clients see it: varchar(max).
         SqlType::Json => variable(-1, 39, characters(1), octets),
         SqlType::SqlVariant => (-150, -150, None, 39, 8000, 8000, None, Some(10)),

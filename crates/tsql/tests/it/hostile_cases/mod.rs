@@ -51,6 +51,16 @@ pub fn deep_expressions() -> Vec<Case> {
         select("tildes", "~".repeat(100_000) + "1", deep),
         test("NOT", "not ".repeat(100_000) + "1 = 1", deep),
         select(
+            "members of a shape",
+            "geometry::Point(1, 2, 0)".to_owned() + &".STStartPoint()".repeat(100_000),
+            deep,
+        ),
+        select(
+            "properties of a shape",
+            "geometry::Point(1, 2, 0)".to_owned() + &".STSrid".repeat(100_000),
+            deep,
+        ),
+        select(
             "CASE",
             nested(50_000, "case when 1 = 1 then ", "1", " end"),
             Refused(&[125]),
@@ -379,6 +389,11 @@ pub fn long_strings() -> Vec<Case> {
         ("select datalength(cast(@s as nvarchar(max)))", Has("2000000")),
         ("select len(convert(varchar(max), cast(@s as varbinary(max)), 1))", Has("2000002")),
         ("select len(string_escape(@s, 'json'))", Has("1000000")),
+        ("select geometry::Parse(replace(@s, 'a', 'GEOMETRYCOLLECTION('))", Refused(&[701])),
+        ("select datalength(geometry::Parse('LINESTRING(0 0' + replicate(replace(left(@s, 1000), 'a', ',1 1,2 3'), 30) + ')'))", Has("960048")),
+        ("select geometry::Parse(replicate(cast('GEOMETRYCOLLECTION(' as varchar(max)), 100000) + 'POINT(1 1)' + replicate(cast(')' as varchar(max)), 100000)).STNumPoints()", Has("1")),
+        ("select geometry::STGeomFromWKB(cast(replace(left(@s, 200000), 'a', char(1) + char(7) + char(0) + char(0) + char(0) + char(1) + char(0) + char(0) + char(0)) as varbinary(max)), 0)", Refused(&[6522])),
+        ("select cast(0x0000000001040000007F + cast(@s as varbinary(max)) as geometry)", Refused(&[6522])),
         ("select cast(@s as int)", Refused(&[245, 248, 8114])),
         ("select cast(@s as datetime)", Refused(&[241])),
         ("select cast(@s as uniqueidentifier)", Refused(&[8169])),

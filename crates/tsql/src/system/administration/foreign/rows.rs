@@ -6,7 +6,7 @@ use genuine::PageSource;
 use genuine::catalog::Table;
 use genuine::catalog::objects::{Column, quoted};
 use genuine::scan::Rows;
-use genuine::schema::held_column;
+use genuine::schema::{clr_name, held_column};
 use genuine::types::{ColumnType, SystemType, Value as Foreign};
 use std::sync::Arc;
 
@@ -58,9 +58,18 @@ pub(super) fn sql_type(kind: &ColumnType) -> SqlType {
         SystemType::UniqueIdentifier => SqlType::UniqueIdentifier,
         SystemType::SqlVariant => SqlType::SqlVariant,
         SystemType::Timestamp => SqlType::RowVersion,
-        // The only CLR type that is not held as bytes.
+        // The only CLR type that is not held as bytes and has a limit; see [`held_sql_type`].
         SystemType::Clr => SqlType::HierarchyId,
         SystemType::Xml | SystemType::Json | SystemType::Unknown(_) => SqlType::VarBinary(Length::Max),
+    }
+}
+
+/// Our type for a column's values.
+fn held_sql_type(column: &Column) -> SqlType {
+    match clr_name(column) {
+        Some("geometry") => SqlType::Geometry,
+        Some("geography") => SqlType::Geography,
+        _ => sql_type(&held_column(column)),
     }
 }
 
@@ -88,7 +97,7 @@ impl<'s> TableRows<'s> {
             .filter(|column| is_sent(column))
             .map(|column| ClientColumn {
                 name: column.name.clone(),
-                sql_type: sql_type(&held_column(column)),
+                sql_type: held_sql_type(column),
                 nullable: column.is_nullable,
                 is_default: false,
             });
