@@ -98,7 +98,8 @@ fn null_and_bytes_that_are_none() {
         let answer = client.payload().unwrap();
         assert!(holds(&answer, &[0xD1, 4, 1, 0, 0, 0]), "{answer:?}");
     }
-    for value in [chunk(&[]), chunk(&[0, 0, 0, 0, 1]), chunk(&[0, 0, 0, 0, 1, 12, 0])] {
+    let empty = [&(u64::MAX - 1).to_le_bytes()[..], &[0; 4]].concat();
+    for value in [empty, chunk(&[0, 0, 0, 0, 1]), chunk(&[0, 0, 0, 0, 1, 12, 0])] {
         client.send(3, 1, &call(text, "geometry", &value));
         assert_eq!(errors(&client.tokens()), [6522]);
     }

@@ -207,6 +207,9 @@ impl<'a> Binder<'a> {
         self.deduce(&parse.operand, Asked::Assigned(text))?;
         let operand = implicit(self.expression(&parse.operand)?, text)?;
         let target = resolve(&parse.data_type, TypePlace::Conversion, 1, self.session.version())?;
+        if target.is_spatial() || target == SqlType::HierarchyId {
+            return Err(messages::not_supported(&format!("PARSE AS {}", target.name())));
+        }
         conversion(operand, target, None, parse.or_null)
     }
 

@@ -150,6 +150,7 @@ impl<'a> Binder<'a> {
         let mut laid_out = vec![flag(stays)];
         while let (Some(name), Some(value)) = (bound.next(), bound.next()) {
             laid_out.push(super::implicit(name, SqlType::NVarChar(Length::Limited(4_000)))?);
+            require_serializable(&value)?;
             laid_out.extend([flag(is_json(&value)), value]);
         }
         returned(
@@ -164,6 +165,7 @@ impl<'a> Binder<'a> {
         let bound = self.expressions(arguments.get(1..).unwrap_or_default())?;
         let mut laid_out = vec![flag(stays)];
         for value in bound {
+            require_serializable(&value)?;
             laid_out.extend([flag(is_json(&value)), value]);
         }
         returned(
@@ -284,9 +286,23 @@ impl<'a> Binder<'a> {
     }
 }
 
+/// Refuses what FOR JSON refuses: types of the common language runtime.
+fn require_serializable(value: &Expr) -> Result<()> {
+    match value.sql_type == SqlType::HierarchyId || value.sql_type.is_spatial() {
+        true => Err(messages::clr_type_in_json()),
+        false => Ok(()),
+    }
+}
+
 /// What an aggregate that makes JSON is over: the JSON of an element or a member, made of whether NULL stays, of its name and of its value.
 /// The arguments of other aggregates stay what they are.
 pub(super) fn json_part(aggregate: &str, arguments: Vec<Expr>) -> Result<Vec<Expr>> {
+    if matches!(
+        aggregate.to_ascii_lowercase().as_str(),
+        "json_arrayagg" | "json_objectagg"
+    ) {
+        arguments.iter().try_for_each(require_serializable)?;
+    }
     let mut given = arguments.into_iter();
     let part = match aggregate.to_ascii_lowercase().as_str() {
         "json_arrayagg" => {

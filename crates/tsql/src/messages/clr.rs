@@ -17,6 +17,8 @@ engine::messages! { pub(crate) fn;
     property_not_found(property: &str, class: &str) = 6592, 16, 3, "Could not find property or field '{property}' for type 'Microsoft.SqlServer.Types.{class}' in assembly 'Microsoft.SqlServer.Types'.";
     /// 6210: MIN or MAX of a type without an order.
     not_fully_comparable(kind: &str) = 6210, 16, 1, "CLR type '{kind}' is not fully comparable.";
+    /// 2748: what RAISERROR puts into no text.
+    no_substitution_parameter(kind: &str, place: usize) = 2748, 16, 1, "Cannot specify {kind} data type (parameter {place}) as a substitution parameter.";
     /// 6865
     clr_type_in_xml() = 6865, 16, 1, "FOR XML does not support CLR types - cast CLR types explicitly into one of the supported types in FOR XML queries.";
     /// 13604

@@ -49,8 +49,12 @@ impl Executor<'_> {
             .clamp(0, 25);
         let state = self.value_as(&raise.state, SqlType::Int)?.as_i64().unwrap_or(1);
         let mut arguments = Vec::with_capacity(raise.arguments.len());
-        for argument in &raise.arguments {
-            arguments.push(self.value(argument)?.0);
+        for (place, argument) in raise.arguments.iter().enumerate() {
+            let (value, own) = self.value(argument)?;
+            if own.is_spatial() || own == SqlType::HierarchyId {
+                return Err(messages::no_substitution_parameter(own.name(), place + 1));
+            }
+            arguments.push(value);
         }
         let state = u8::try_from(state).unwrap_or(1);
         if sql_type.is_integer() {

@@ -74,6 +74,15 @@ fn offset(number: i32) -> Option<Option<usize>> {
     }
 }
 
+/// How much memory the lists of a value take, at most. A point takes twice what it takes in the bytes; a figure, and a shape with the mark of the one
+/// around it, less than seven times. A count of points that is too high is refused before anything is made of it.
+fn lists_bytes(bytes: &[u8]) -> usize {
+    let count = bytes.get(6..).and_then(|rest| rest.first_chunk::<4>());
+    let points = count.map_or(0, |count| u32::from_le_bytes(*count) as usize);
+    let others = bytes.len().saturating_sub(points.saturating_mul(POINT_BYTES));
+    bytes.len().saturating_mul(2).saturating_add(others.saturating_mul(7))
+}
+
 impl Spatial {
     /// The value that bytes are; `None` for NULL.
     ///
@@ -100,8 +109,7 @@ impl Spatial {
             );
             return Err(raised(surface, FORMAT, &words));
         }
-        // In memory a point takes at most twice what it takes here, a shape less than four times.
-        let room = string_room(bytes.len().saturating_mul(4).min(i32::MAX as usize))?;
+        let room = string_room(lists_bytes(bytes).min(i32::MAX as usize))?;
         let read = Spatial {
             surface,
             srid,

@@ -205,7 +205,11 @@ impl Spatial {
 
     /// Memory for lists as long as the value's own.
     fn copy_room(&self) -> Result<Charge> {
-        string_room(self.bytes_count().saturating_mul(4).min(i32::MAX as usize))
+        let bytes = self.points.len() * size_of::<Point>()
+            + self.figures.len() * size_of::<Figure>()
+            + self.shapes.len() * size_of::<Shape>()
+            + self.segments.len();
+        string_room(bytes.min(i32::MAX as usize))
     }
 
     /// The shapes from one to another as a value.
