@@ -214,10 +214,12 @@ impl<'t> ReferenceScan<'t> {
             "TABLE" if before == "TRUNCATE" => self.source(false),
             "FOR" if before == "VALUE" => self.source(false),
             "INSERT" if !is_in_head && after != "INTO" => self.source(false),
-            "UPDATE" | "DELETE" if !is_in_head && !["FROM", "STATISTICS", "TOP"].contains(&after.as_str()) => {
-                if !self.is_symbol(place + 1, b'(') {
-                    self.source(true);
-                }
+            "UPDATE" | "DELETE"
+                if !is_in_head
+                    && !["FROM", "STATISTICS", "TOP"].contains(&after.as_str())
+                    && !self.is_symbol(place + 1, b'(') =>
+            {
+                self.source(true);
             }
             "MERGE" if !["INTO", "JOIN", "UNION"].contains(&after.as_str()) => self.source(false),
             "EXEC" | "EXECUTE" if after != "AS" => self.executed(),
