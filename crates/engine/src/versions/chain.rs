@@ -11,10 +11,11 @@
 
 use super::Snapshot;
 use super::writer::{Kept, Writer};
+use foldhash::fast::RandomState;
 use parking_lot::RwLock;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -85,11 +86,14 @@ struct Range {
     kept_at: u64,
 }
 
+/// A change of a row hashes its key several times, so the hash is a fast one; keys are what users choose, so it is seeded.
+type Chains = HashMap<Arc<[u8]>, Chain, RandomState>;
+
 /// Chains by key, and the ranges that were filled.
 pub struct UnitVersions {
     place: (u16, u32),
     hasher: RandomState,
-    shards: [RwLock<HashMap<Arc<[u8]>, Chain>>; SHARDS],
+    shards: [RwLock<Chains>; SHARDS],
     ranges: RwLock<BTreeMap<Arc<[u8]>, Range>>,
     bytes: std::sync::atomic::AtomicUsize,
 }
@@ -98,7 +102,7 @@ impl UnitVersions {
     pub(super) fn new(database: u16, unit: u32) -> UnitVersions {
         UnitVersions {
             place: (database, unit),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
             shards: Default::default(),
             ranges: RwLock::default(),
             bytes: Default::default(),
@@ -127,7 +131,7 @@ impl UnitVersions {
         self.ranges.read().is_empty() && self.shards.iter().all(|shard| shard.read().is_empty())
     }
 
-    fn shard(&self, key: &[u8]) -> &RwLock<HashMap<Arc<[u8]>, Chain>> {
+    fn shard(&self, key: &[u8]) -> &RwLock<Chains> {
         &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
     }
 

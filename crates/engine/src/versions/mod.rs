@@ -51,6 +51,7 @@ pub use writer::Writer;
 use crate::error::Result;
 use crate::errorlog::ErrorLog;
 use crate::log::AtomicLsn;
+use foldhash::fast::RandomState;
 use parking_lot::{Mutex, RwLock};
 use snapshot::SnapshotEntry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -75,7 +76,7 @@ pub struct VersionStore {
     next_transaction: AtomicU64,
     bytes: AtomicUsize,
     limit_bytes: AtomicUsize,
-    units: RwLock<HashMap<(u16, u32), Arc<UnitVersions>>>,
+    units: RwLock<HashMap<(u16, u32), Arc<UnitVersions>, RandomState>>,
     book: Mutex<Book>,
     /// Writers that keep no versions, until no snapshot can miss them.
     without_versions: RwLock<Vec<Arc<Writer>>>,
@@ -98,9 +99,9 @@ struct Book {
     due: VecDeque<Arc<Writer>>,
     /// Ended writers without versions, in the order of their ends: what they deleted, a snapshot that was given up may still read.
     emptied: BTreeMap<u64, Arc<Writer>>,
-    horizons: HashMap<u16, Horizons>,
+    horizons: HashMap<u16, Horizons, RandomState>,
     /// When a table was last redefined, if a snapshot may be older.
-    defined: HashMap<(u16, u32), u64>,
+    defined: HashMap<(u16, u32), u64, RandomState>,
 }
 
 /// The first records of writers in one database.
