@@ -26,6 +26,9 @@ pub(crate) enum ColumnChange {
     Retyped,
     /// ALTER COLUMN that leaves the type and changes its length, its collation or whether it may be NULL.
     Resized,
+    /// ALTER COLUMN that changes whether it may be NULL, or nothing. A foreign key of the table's own may have the column (Sequelize's
+    /// changeColumn relies on it).
+    Renullified,
     /// `sp_rename`.
     Renamed,
 }
@@ -39,6 +42,10 @@ pub(crate) fn computed_of_column(table: &TableDefinition, ordinal: usize) -> Opt
         .filter_map(|column| Some((column, column.computed.as_ref()?)));
     let found = computed.find(|(_, computed)| has_name(&computed.text, name));
     found.map(|(column, _)| column.name.as_str())
+}
+
+fn leaves_type(change: ColumnChange) -> bool {
+    matches!(change, ColumnChange::Resized | ColumnChange::Renullified)
 }
 
 /// The first constraint or schema-bound module that forbids the change of a column.
@@ -57,7 +64,7 @@ pub(crate) fn dependent_on_column(
     let mut checks = table
         .checks
         .iter()
-        .filter(|check| change != ColumnChange::Resized && has_name(&check.text, &column.name));
+        .filter(|check| !leaves_type(change) && has_name(&check.text, &column.name));
     let bound = column.bound.default.iter().chain(&column.bound.rule);
     let bound = bound.filter(|_| matches!(change, ColumnChange::Dropped | ColumnChange::Retyped));
     let bound = bound.filter_map(|bound| database.catalog.by_id(bound.object_id, session));

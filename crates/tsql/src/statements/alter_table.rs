@@ -174,15 +174,16 @@ impl Executor<'_> {
         }
         let is_same =
             std::mem::discriminant(&declared.sql_type) == std::mem::discriminant(&definition.columns[ordinal].sql_type);
-        let change = if is_same {
-            ColumnChange::Resized
-        } else {
-            ColumnChange::Retyped
-        };
-        self.check_column_is_free(&database, &definition, ordinal, change)?;
         let of_system = is_nullable_unsaid(data_type, true);
         let unsaid = declared.alias.as_ref().map_or(of_system, |alias| alias.nullable);
         let collation = self.declared_collation(collation, &declared, database.collation())?;
+        let keeps_values = former == declared.sql_type && collation == definition.columns[ordinal].collation;
+        let change = match is_same {
+            true if keeps_values => ColumnChange::Renullified,
+            true => ColumnChange::Resized,
+            false => ColumnChange::Retyped,
+        };
+        self.check_column_is_free(&database, &definition, ordinal, change)?;
         if change == ColumnChange::Retyped || collation != definition.columns[ordinal].collation {
             self.release_statistics(&database, &definition, ordinal)?;
         }

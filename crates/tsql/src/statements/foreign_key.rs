@@ -210,7 +210,9 @@ impl Executor<'_> {
         let column = &definition.columns[ordinal].name;
         let word = match change {
             ColumnChange::Dropped => "DROP",
-            ColumnChange::Retyped | ColumnChange::Resized | ColumnChange::Renamed => "ALTER",
+            ColumnChange::Retyped | ColumnChange::Resized | ColumnChange::Renullified | ColumnChange::Renamed => {
+                "ALTER"
+            }
         };
         let accessed = || messages::column_is_accessed(word, column);
         if let Some(computed) = computed_of_column(definition, ordinal) {
@@ -220,10 +222,11 @@ impl Executor<'_> {
         if let Some(index) = definition.every_index().find(is_filter) {
             return Err(messages::index_depends_on_column(&index.name, column).followed_by(accessed()));
         }
+        let sets_null = |key: &ForeignKey| [key.on_delete, key.on_update].contains(&ReferentialAction::SetNull);
         let own = definition
             .foreign_keys
             .iter()
-            .find(|key| key.columns.contains(&ordinal));
+            .find(|key| key.columns.contains(&ordinal) && (change != ColumnChange::Renullified || sets_null(key)));
         let refers = |key: &ForeignKey| {
             key.referenced_object == definition.object_id && key.referenced_columns.contains(&ordinal)
         };

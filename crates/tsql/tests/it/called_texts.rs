@@ -155,3 +155,49 @@ fn foreign_keys_stay_in_the_database_of_their_table() {
         }
     }
 }
+
+/// Migrations of Sequelize say of a column with a foreign key again what it is, or that it may be NULL. The column stays the key's.
+#[test]
+fn a_column_of_a_foreign_key_may_become_nullable_and_stay_what_it_is() {
+    let instance = instance_with(Arc::new(ManualClock::starting_at(1_700_000_000_000_000)));
+    let mut one = session(&instance);
+    run(&mut one, "create database a");
+    run(&mut one, "use a");
+    run(
+        &mut one,
+        "create table p (id int primary key, name varchar(9) unique) insert p values (1, 'a')",
+    );
+    run(
+        &mut one,
+        "create table c (pid int not null constraint f references p, name varchar(9) constraint g references p (name),
+         nid int constraint h references p on delete set null) insert c values (1, 'a', null)",
+    );
+    for (batch, told) in [
+        ("alter table c alter column pid int null", ""),
+        ("alter table c alter column pid int null", ""),
+        ("insert c values (null, null, null), (1, null, null)", ""),
+        ("insert c values (2, null, null)", "Msg 547"),
+        ("alter table c alter column pid int not null", "Msg 515"),
+        (
+            "delete c where pid is null alter table c alter column pid int not null",
+            "",
+        ),
+        ("insert c values (null, null, null)", "Msg 515"),
+        ("insert c values (2, null, null)", "Msg 547"),
+        ("alter table c alter column pid bigint", "Msg 5074"),
+        ("alter table c alter column name varchar(9) null", ""),
+        ("alter table c alter column name varchar(20)", "Msg 5074"),
+        (
+            "alter table c alter column name varchar(9) collate Latin1_General_BIN2",
+            "Msg 5074",
+        ),
+        ("alter table c alter column nid int not null", "Msg 5074"),
+        ("alter table p alter column id int not null", "Msg 5074"),
+    ] {
+        let answer = run(&mut one, batch);
+        match told {
+            "" => assert!(!answer.contains("Level 16"), "{batch}: {answer}"),
+            told => assert!(answer.contains(told), "{batch}: {answer}"),
+        }
+    }
+}
