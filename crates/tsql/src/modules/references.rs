@@ -135,7 +135,7 @@ impl<'t> ReferenceScan<'t> {
             .is_some_and(|token| token.kind == TokenKind::Symbol(symbol, 0))
     }
 
-    /// A name, keywords excepted, without its quotes.
+    /// A name that is not reserved, without its quotes.
     fn name(&self, place: usize) -> Option<String> {
         let written = self.written(place);
         let inner = || written.get(1..written.len().checked_sub(1)?);

@@ -190,9 +190,10 @@ impl Executor<'_> {
         let column = &mut definition.columns[ordinal];
         (column.sql_type, column.collation) = (declared.sql_type, collation);
         column.alias_type = declared.user_type_id();
-        if declared.alias.is_some() {
-            column.bound = declared.bindings_for(column);
-        }
+        let of_type = declared.bindings_for(column);
+        // What was bound to the column itself comes before what is bound to its type.
+        column.bound.default = column.bound.default.take().or(of_type.default);
+        column.bound.rule = column.bound.rule.take().or(of_type.rule);
         column.nullable = nullable.unwrap_or(unsaid);
         let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
         self.rebuild(&database, &object, definition, Some(&moved))

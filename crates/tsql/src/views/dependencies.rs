@@ -112,7 +112,7 @@ fn named(context: &SystemContext<'_>, by: Referencing, text: &str, rows: &mut Ve
     }
 }
 
-/// `None` for what users have not made: views of the system, methods of columns.
+/// `None` for what is not an object of a user: views of the system, methods of columns.
 fn row_of(context: &SystemContext<'_>, by: Referencing, reference: &NamedReference) -> Option<DependencyRow> {
     let part = |from_right: usize| {
         let place = reference.parts.len().checked_sub(from_right + 1)?;

@@ -38,7 +38,7 @@ pub(super) const VIEWS: &[SystemView] = &[
     view::<SchemaRow>("sys", "schemas", |context, _| all(schemas(context))),
     view::<ModuleRow>("sys", "sql_modules", modules),
     view::<ModuleRow>("sys", "all_sql_modules", modules),
-    // The system's own modules have no T-SQL text here.
+    // The system brings nothing that is written in T-SQL.
     view::<ModuleRow>("sys", "system_sql_modules", |_, _| Ok(Vec::new())),
     view::<CheckRow>("sys", "check_constraints", checks),
     view::<KeyRow>("sys", "key_constraints", keys),
