@@ -108,8 +108,15 @@ impl Executor<'_> {
             return Ok(None);
         }
         let missing = || messages::foreign_key_invalid_table(name, &foreign.table.to_string());
-        // The table's database, where it is another than the current one, has what is named without a database.
-        let is_elsewhere = own.id != self.session.database_id() && written.is_none_or(str::is_empty);
+        // The table's database, where it is another than the current one, has what is named without a database. Names in the definition of a
+        // temporary table, whose keys are skipped, are the current one's.
+        let current_id = self.session.database_id();
+        let home_id = if table.name.starts_with('#') {
+            current_id
+        } else {
+            own.id
+        };
+        let is_elsewhere = home_id != current_id && written.is_none_or(str::is_empty);
         let found = match is_elsewhere && !foreign.table.object().starts_with('#') {
             true => {
                 let found = own.catalog.find(schema, foreign.table.object(), self.session.id);
@@ -121,7 +128,7 @@ impl Executor<'_> {
         if foreign.table.object().starts_with('#') {
             return Err(messages::foreign_key_to_temporary_table(name));
         }
-        if database.id != own.id {
+        if database.id != home_id {
             return Err(messages::foreign_key_across_databases(name));
         }
         match &object.definition {

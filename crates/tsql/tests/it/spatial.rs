@@ -12,7 +12,7 @@ use vlf::ServerVersion;
 use crate::story::{Again, Story};
 
 /// The bit of the boot record's further features, and where a page has them: behind its header and the head of its row.
-const SPATIAL: u32 = 4;
+const SPATIAL: u32 = 8;
 const AT_FURTHER_FEATURES: usize = HEADER_BYTES + 10 + 232;
 
 /// Whether a copy of the boot record has the bit.
