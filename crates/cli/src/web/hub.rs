@@ -25,6 +25,8 @@ const BYTES_KEPT_MAX: usize = 4 << 20;
 const WRITE_MAX: Duration = Duration::from_secs(20);
 /// A sign of life, by which a page that has gone is noticed.
 const BEAT: Duration = Duration::from_secs(5);
+/// How long the end waits for pages.
+const GOODBYE_MAX: Duration = Duration::from_secs(1);
 
 /// Where frames come from.
 pub trait Source: Send {
@@ -141,8 +143,19 @@ impl Hub {
         hold(&self.state).stand.clone()
     }
 
-    /// There will be no more: pages hear of it, and their streams end.
+    /// There will be no more: pages hear of it, and their streams end. Waits for that, at most [`GOODBYE_MAX`], since the process may end behind
+    /// it, and its streams with it.
     pub fn end(&self) {
+        self.end_within(GOODBYE_MAX);
+    }
+
+    fn end_within(&self, patience: Duration) {
+        self.close();
+        let has_streams = |state: &mut State| state.streams > 0;
+        drop(self.news.wait_timeout_while(hold(&self.state), patience, has_streams));
+    }
+
+    fn close(&self) {
         hold(&self.state).is_over = true;
         self.news.notify_all();
     }
@@ -168,6 +181,7 @@ pub struct Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         hold(&self.hub.state).streams -= 1;
+        self.hub.news.notify_all();
     }
 }
 
@@ -278,7 +292,7 @@ mod tests {
         let later = hold(&hub.state).stand.frame;
         assert!(matches!(reader.next(now - 3), Next::Stand(stand) if stand.frame == later));
         assert_eq!(hold(&hub.state).frames.len(), FRAMES_KEPT_MAX);
-        hub.end();
+        hub.close();
         assert!(matches!(reader.next(later), Next::Over));
     }
 
@@ -292,7 +306,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut page = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (stream, _) = listener.accept().unwrap();
-        hub.end();
+        hub.close();
         reader.write_to(&stream).unwrap();
         drop(stream);
         let mut told = String::new();
@@ -305,5 +319,24 @@ mod tests {
             told.contains("event: stand\ndata: {") && told.ends_with("event: bye\ndata: {}\n\n"),
             "{told}"
         );
+    }
+
+    /// The process of a server that was stopped could end before a page had its last word.
+    #[test]
+    fn the_end_waits_for_the_last_word_of_each_page() {
+        let hub = hub();
+        let reader = Hub::enter(&hub).unwrap();
+        let (ended, ends) = std::sync::mpsc::channel();
+        let ending = Arc::clone(&hub);
+        let thread = thread::spawn(move || {
+            ending.end_within(Duration::from_secs(3_600));
+            ended.send(hold(&ending.state).streams).unwrap();
+        });
+        assert!(matches!(reader.next(0), Next::Over));
+        let early = ends.recv_timeout(Duration::from_millis(50));
+        assert!(early.is_err(), "the page has not gone yet");
+        drop(reader);
+        assert_eq!(ends.recv().unwrap(), 0);
+        thread.join().unwrap();
     }
 }
