@@ -478,8 +478,6 @@ engine::messages! { pub(crate) fn;
     include_of_clustered_index() = 10601, 16, 1, "Cannot specify included columns for a clustered index.";
     /// 1919: a column whose type no index can have in its key.
     invalid_key_type(column: &str, table: &str) = 1919, 16, 1, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index.";
-    /// 1978: a column whose type no statistics can be of.
-    invalid_statistics_type(column: &str, table: &str) = 1978, 16, 1, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index or statistics.";
     /// 2740: no language of that name.
     no_such_language(name: &str) = 2740, 16, 1, "SET LANGUAGE failed because '{name}' is not an official language name or a language alias on this SQL Server.";
     /// 2741: no order of a date's parts.

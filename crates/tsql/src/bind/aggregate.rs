@@ -189,14 +189,20 @@ fn is_repeatable(expression: &Expr) -> bool {
     is_repeatable
 }
 
-/// Puts an aggregate on the list of its SELECT; answers what stands for its value there.
+/// An aggregate is looked for among so many: a SELECT of very many, each compared with all before it, would be bound for minutes.
+const COMPARED_MAX: usize = 1_024;
+
+/// Puts an aggregate on the list of its SELECT, unless an equal one stands there; answers what stands for its value there.
 pub(super) fn collected(list: &mut Vec<AggregateCall>, aggregate: AggregateCall) -> Expr {
     let is_count = matches!(
         aggregate.function,
         AggregateFunction::Count | AggregateFunction::CountRows
     );
     let (sql_type, label) = (aggregate.sql_type, aggregate.label());
-    let known = list.iter().position(|known| is_same_call(known, &aggregate));
+    let known = list
+        .iter()
+        .take(COMPARED_MAX)
+        .position(|known| is_same_call(known, &aggregate));
     let place = known.unwrap_or_else(|| {
         list.push(aggregate);
         list.len() - 1

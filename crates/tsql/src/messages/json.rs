@@ -3,8 +3,8 @@
 engine::messages! { pub(crate) fn;
     /// 1007 of a number in a text that becomes json: a `decimal` of 38 digits cannot hold it.
     json_number_out_of_range(number: &str) = 1007, 16, 5, "The number '{number}' is out of the range for numeric representation (maximum precision 38).";
-    /// 1978: a json as the key of an index, or the subject of statistics.
-    json_key(column: &str, table: &str) = 1978, 16, 4, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index or statistics.";
+    /// 1978: a json as the key of an index, or a json or shape as the subject of statistics.
+    invalid_key_or_statistics_type(column: &str, table: &str) = 1978, 16, 4, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index or statistics.";
     /// 13609 of a text that becomes json: the position counts bytes of UTF-8, of which the character is one.
     malformed_json_value(character: char, position: usize) = 13609, 16, 9, "JSON text is not properly formatted. Unexpected character '{character}' is found at position {position}.";
     /// 13636: json where values are compared.

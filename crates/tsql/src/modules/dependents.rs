@@ -9,7 +9,8 @@
 //! a computed column            5074          5074                       5074                   15336
 //! ```
 //! (sql-docs, "ALTER TABLE": a column may not be dropped or changed that is "associated with a default definition", "used in a CHECK
-//! constraint"; lengths may change. Foreign keys and indexes, which hold columns by number: `statements/foreign_key.rs`.)
+//! constraint"; lengths may change. [`ColumnChange::Renullified`] is in the column "other length or NULL" too. Foreign keys, for which it is
+//! a change of its own, and indexes, which hold columns by number: `statements/foreign_key.rs`.)
 
 use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
 use engine::database::Database;

@@ -229,11 +229,13 @@ impl Executor<'_> {
         if let Some(index) = definition.every_index().find(is_filter) {
             return Err(messages::index_depends_on_column(&index.name, column).followed_by(accessed()));
         }
-        let sets_null = |key: &ForeignKey| [key.on_delete, key.on_update].contains(&ReferentialAction::SetNull);
+        // What SET NULL and SET DEFAULT write depends on whether the column may be NULL.
+        let sets = |action| matches!(action, ReferentialAction::SetNull | ReferentialAction::SetDefault);
+        let sets_value = |key: &ForeignKey| sets(key.on_delete) || sets(key.on_update);
         let own = definition
             .foreign_keys
             .iter()
-            .find(|key| key.columns.contains(&ordinal) && (change != ColumnChange::Renullified || sets_null(key)));
+            .find(|key| key.columns.contains(&ordinal) && (change != ColumnChange::Renullified || sets_value(key)));
         let refers = |key: &ForeignKey| {
             key.referenced_object == definition.object_id && key.referenced_columns.contains(&ordinal)
         };

@@ -165,7 +165,7 @@ impl Executor<'_> {
             refuse_json_key(definition, &column.text)?;
             // "CLR user-defined type columns can be specified if the type supports binary ordering" (sql-docs, "CREATE STATISTICS").
             if definition.columns[ordinal].sql_type.is_spatial() {
-                return Err(messages::invalid_statistics_type(&column.text, &definition.name));
+                return Err(messages::invalid_key_or_statistics_type(&column.text, &definition.name));
             }
             columns.push(ordinal);
         }

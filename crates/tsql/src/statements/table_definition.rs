@@ -387,7 +387,7 @@ pub(super) struct IndexColumns {
 pub(super) fn refuse_json_key(table: &TableDefinition, column: &str) -> Result<()> {
     let own = table.column(column).and_then(|place| table.columns.get(place));
     match own.filter(|own| own.sql_type == SqlType::Json) {
-        Some(own) => Err(messages::json_key(&own.name, &table.name)),
+        Some(own) => Err(messages::invalid_key_or_statistics_type(&own.name, &table.name)),
         None => Ok(()),
     }
 }

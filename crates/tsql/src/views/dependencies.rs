@@ -5,13 +5,15 @@
 //! system, a type and an XML schema collection have no rows here. Columns have rows of their own where the reference is schema-bound: those
 //! whose name stands in the text.
 
+use std::collections::HashSet;
+
 use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
 use engine::types::{SqlType, Value};
 
 use super::objects::{FIXED_SCHEMAS, columns_of, constraints_of, is_schema_bound, type_code};
 use super::{BIT, INT, NAME, Rows, SystemView, TINYINT, all, function, nvarchar, system_row, view};
 use crate::ast::Name;
-use crate::modules::{NamedReference, ReferenceUse, has_name, names_in, references_in};
+use crate::modules::{NamedReference, ReferenceUse, names_in, references_in};
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -98,6 +100,10 @@ fn dependencies(context: &SystemContext<'_>) -> Vec<DependencyRow> {
 
 /// Rows for what a text names.
 fn named(context: &SystemContext<'_>, by: Referencing, text: &str, rows: &mut Vec<DependencyRow>) {
+    let names: HashSet<String> = match by.is_schema_bound {
+        true => names_in(text).into_iter().collect(),
+        false => HashSet::new(),
+    };
     for reference in references_in(text) {
         let Some(row) = row_of(context, by, &reference) else {
             continue;
@@ -106,7 +112,7 @@ fn named(context: &SystemContext<'_>, by: Referencing, text: &str, rows: &mut Ve
             .id
             .and_then(|id| context.database.catalog.by_id(id, context.session_id));
         if let Some(object) = found.filter(|_| by.is_schema_bound) {
-            rows.extend(columns_named(by, &object, text));
+            rows.extend(columns_named(by, &object, &names));
         }
         rows.push(row);
     }
@@ -165,13 +171,13 @@ fn quoted(parts: &[String]) -> String {
     parts.join(".")
 }
 
-/// Rows for the columns of an object whose names stand in a text.
-fn columns_named(by: Referencing, object: &CatalogObject, text: &str) -> Vec<DependencyRow> {
+/// Rows for the columns of an object that are among the names of a text.
+fn columns_named(by: Referencing, object: &CatalogObject, names: &HashSet<String>) -> Vec<DependencyRow> {
     let Some((schema, name)) = object.definition.qualified_name() else {
         return Vec::new();
     };
     let columns = columns_of(object).iter().zip(1..);
-    let columns = columns.filter(|(column, _)| has_name(text, &column.name));
+    let columns = columns.filter(|(column, _)| names.contains(&column.name.to_lowercase()));
     columns
         .map(|(_, minor)| own_row(by, (schema, name), object.definition.object_id(), minor))
         .collect()
@@ -214,7 +220,7 @@ fn of_table(context: &SystemContext<'_>, table: &TableDefinition, rows: &mut Vec
         }
     }
     for (by, text) in texts {
-        let names = names_in(text);
+        let names: HashSet<String> = names_in(text).into_iter().collect();
         let columns = table.columns.iter().zip(1..);
         let columns = columns.filter(|(column, _)| names.contains(&column.name.to_lowercase()));
         rows.extend(columns.map(|(_, minor)| own_row(by, own, table.object_id, minor)));

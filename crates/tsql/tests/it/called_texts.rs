@@ -192,6 +192,11 @@ fn a_column_of_a_foreign_key_may_become_nullable_and_stay_what_it_is() {
             "Msg 5074",
         ),
         ("alter table c alter column nid int not null", "Msg 5074"),
+        (
+            "create table e (did int constraint k references p on delete set default)",
+            "",
+        ),
+        ("alter table e alter column did int not null", "Msg 5074"),
         ("alter table p alter column id int not null", "Msg 5074"),
     ] {
         let answer = run(&mut one, batch);
