@@ -3,6 +3,7 @@
 A line of a report begins with `ok `, `FAIL ` or `skip `, followed by the client, the check, and for the latter two the reason.
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -21,6 +22,27 @@ ENCRYPT = os.environ.get("VLFLAB_ENCRYPT", "")
 CERTIFICATE = os.environ.get("VLFLAB_CERTIFICATE", "")
 # The name of the one check to run, on a server on which COMMIT fails; see `failed_commit.py`.
 FAILED_COMMIT = os.environ.get("VLFLAB_FAILED_COMMIT", "")
+
+
+def java_program(source, jar, *options):
+    """The command that runs a Java program of one file beside a driver. It is compiled once, where there is a compiler, and its machine is
+    set to be quick at the start rather than in the long run: a program of ours lives for a second.
+    """
+    command = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *options, "-cp"]
+    if not shutil.which("javac"):
+        return [*command, jar, source]
+    # Named by what it was compiled from, and moved there as a whole: others may be compiling it as well.
+    digest = hashlib.sha256(source.read_bytes() + str(jar).encode()).hexdigest()[:16]
+    classes = TOOLS / "classes" / f"{source.stem}-{digest}"
+    if not classes.exists():
+        classes.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(dir=classes.parent))
+        subprocess.run(["javac", "-cp", jar, "-d", made, source], check=True)
+        try:
+            made.rename(classes)
+        except OSError:
+            shutil.rmtree(made)
+    return [*command, f"{jar}:{classes}", source.stem]
 
 
 class Server:

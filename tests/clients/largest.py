@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 import odbc
-from harness import PASSWORD, ROOT, TOOLS, Report, Server, equal
+from harness import PASSWORD, ROOT, TOOLS, Report, Server, equal, java_program
 
 HERE = Path(__file__).resolve().parent
 BYTES_MAX = 2**31 - 1
@@ -72,7 +72,7 @@ def odbc_client(driver, port, path, count):
 
 
 def by_jdbc(port, path, count):
-    run(["java", "-Xmx512m", "-cp", TOOLS / "mssql-jdbc.jar", HERE / "Largest.java", port, path, count])
+    run([*java_program(HERE / "Largest.java", TOOLS / "mssql-jdbc.jar", "-Xmx512m"), port, path, count])
 
 
 def by_go(port, path, count):

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import odbc
-from harness import PASSWORD, PROGRAM, TOOLS, Server
+from harness import PASSWORD, PROGRAM, TOOLS, Server, java_program
 from tap import Tap, in_login
 
 HERE = Path(__file__).resolve().parent
@@ -105,8 +105,8 @@ CLIENTS = [
     python_client("mssql-python"),
     python_client("pymssql"),
     python_client("python-tds"),
-    ("mssql-jdbc", jdbc_missing, ["java", "-cp", TOOLS / "mssql-jdbc.jar", HERE / "Jdbc.java"]),
-    ("jTDS", jtds_missing, ["java", "-cp", TOOLS / "jtds.jar", HERE / "Jtds.java"]),
+    ("mssql-jdbc", jdbc_missing, lambda: java_program(HERE / "Jdbc.java", TOOLS / "mssql-jdbc.jar")),
+    ("jTDS", jtds_missing, lambda: java_program(HERE / "Jtds.java", TOOLS / "jtds.jar")),
     ("tedious", tedious_missing, ["node", HERE / "tedious.js"]),
     ("tiberius", tiberius_missing, [TOOLS / "tiberius"]),
     ("go-mssqldb", go_missing, [TOOLS / "gomssqldb"]),
@@ -131,14 +131,14 @@ def is_long():
 
 
 def run(name, missing, command, environment):
-    """Runs one client's program; true if nothing failed."""
+    """Runs one client's program, whose command may be made when it is wanted; true if nothing failed."""
     reason = missing()
     if reason:
         say(f"skip {name}: {reason}")
         return True
     try:
         done = subprocess.run(
-            [str(part) for part in command],
+            [str(part) for part in (command() if callable(command) else command)],
             env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

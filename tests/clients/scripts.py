@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from harness import PASSWORD, TOOLS, equal
+from harness import PASSWORD, TOOLS, equal, java_program
 
 HERE = Path(__file__).resolve().parent
 SECONDS_MAX = 3000
@@ -47,7 +47,7 @@ def by_freetds(server, script):
 def by_jdbc(server, script):
     file = server.folder / "script.sql"
     file.write_text(script)
-    command = ["java", "-cp", TOOLS / "mssql-jdbc.jar", HERE / "Script.java", server.port, PASSWORD, file]
+    command = [*java_program(HERE / "Script.java", TOOLS / "mssql-jdbc.jar"), server.port, PASSWORD, file]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=SECONDS_MAX)
     answers = Answers()
     for line in done.stdout.splitlines():
