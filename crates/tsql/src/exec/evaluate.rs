@@ -14,7 +14,7 @@ use crate::ast::BinaryOperator;
 use crate::context::Context;
 use crate::messages;
 use crate::modules::ModuleCall;
-use crate::plan::{Call, Condition, Expr, ExprKind, Implementation, Subquery, arguments_in_parts};
+use crate::plan::{Call, Condition, Expr, ExprKind, Implementation, ListedValues, Subquery, arguments_in_parts};
 use crate::scalar::arithmetic;
 use crate::scalar::compare::{compare, same, satisfies};
 use crate::scalar::convert::{convert, recollated};
@@ -422,8 +422,13 @@ pub fn test<S: Surroundings>(condition: &Condition, row: &[Value], context: &S) 
     })
 }
 
-fn test_list<S: Surroundings>(operand: &Expr, list: &[Expr], row: &[Value], context: &S) -> Result<Option<bool>> {
+fn test_list<S: Surroundings>(operand: &Expr, list: &ListedValues, row: &[Value], context: &S) -> Result<Option<bool>> {
     let value = evaluate(operand, row, context)?;
+    if !matches!(*value, Value::Null | Value::Held(_))
+        && let Some(found) = list.search(&value, |one, other| compare(one, other).unwrap_or(Ordering::Equal))
+    {
+        return Ok(found);
+    }
     let mut truth = Some(false);
     for item in list {
         match compare(&value, &*evaluate(item, row, context)?) {

@@ -1,6 +1,6 @@
 //! Typed conditions: true, false or unknown.
 
-use super::{Expr, Subquery};
+use super::{Expr, ListedValues, Subquery};
 use crate::ast::ComparisonOperator;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum Condition {
     In {
         /// The value looked for.
         operand: Expr,
-        list: Vec<Expr>,
+        list: ListedValues,
     },
     /// `operand LIKE pattern ESCAPE escape`
     Like {
@@ -116,7 +116,7 @@ impl Condition {
                     list: others,
                 },
             ) => {
-                let mut pairs = list.iter().zip(others);
+                let mut pairs = list.iter().zip(others.iter());
                 list.len() == others.len()
                     && operand.same_as(other_operand)
                     && pairs.all(|(one, other)| one.same_as(other))

@@ -108,13 +108,13 @@ impl CachedPlan {
                 declarations,
                 text,
                 ..
-            } => (*database, text.clone(), declarations.is_empty()),
+            } => (*database, text.text().clone(), declarations.is_empty()),
             PlanKey::Template {
                 database,
                 declarations,
                 text,
                 ..
-            } => (*database, Arc::from(format!("{declarations}{text}")), false),
+            } => (*database, Arc::from(format!("{declarations}{}", text.text())), false),
             PlanKey::Module(_) => (0, Arc::from(""), false),
         };
         let kind = if is_batch { PlanKind::Adhoc } else { PlanKind::Prepared };
@@ -163,10 +163,23 @@ impl CachedPlan {
 
     /// The same text under another number, without plans.
     pub(super) fn renewed(&self, number: u64) -> CachedPlan {
-        let what = (self.kind, self.database_id, self.object_id);
         CachedPlan {
+            key: self.key.clone(),
+            kind: self.kind,
+            database_id: self.database_id,
+            object_id: self.object_id,
+            text: self.text.clone(),
+            lead: self.lead,
+            code: self.code.clone(),
             module: self.module.clone(),
-            ..CachedPlan::new(number, self.key.clone(), what, self.text.clone(), self.code.clone())
+            sql_handle: self.sql_handle,
+            plan_handle: self.plan_handle.numbered(number),
+            uses: AtomicU64::new(0),
+            uses_seen: AtomicU64::new(0),
+            has_left: AtomicBool::new(false),
+            whole: Arc::default(),
+            plans: Mutex::default(),
+            places: OnceLock::new(),
         }
     }
 
@@ -199,7 +212,7 @@ impl CachedPlan {
                 text,
                 quoted_identifier,
                 ..
-            } if declarations.is_empty() => Some((text, *quoted_identifier)),
+            } if declarations.is_empty() => Some((text.text(), *quoted_identifier)),
             _ => None,
         }
     }

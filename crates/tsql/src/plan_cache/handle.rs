@@ -8,6 +8,8 @@ use std::hash::{Hash, Hasher};
 
 /// Bytes of either handle.
 const HANDLE_BYTES: usize = 44;
+/// Where the number of the entry stands in a plan's handle.
+const NUMBER_AT: usize = 20;
 
 /// Stands for a text: the same for the same text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +53,12 @@ impl PlanHandle {
     pub(super) fn new(object: Option<u32>, database: u16, text: &str, number: u64) -> PlanHandle {
         let first = if object.is_some() { 5 } else { 6 };
         let object = object.map_or(0, u64::from);
-        PlanHandle(filled(first, database, [object, hash_of(text, 3), number, 0]))
+        PlanHandle(filled(first, database, [object, hash_of(text, 3), 0, 0])).numbered(number)
+    }
+
+    /// That of another entry of the same text: the text is not read again.
+    pub(super) fn numbered(mut self, number: u64) -> PlanHandle {
+        self.0[NUMBER_AT..NUMBER_AT + 8].copy_from_slice(&number.to_le_bytes());
+        self
     }
 }

@@ -21,6 +21,7 @@ mod entry;
 mod handle;
 mod optimizations;
 mod statistics;
+mod text;
 
 pub(crate) use entry::{CachedPlan, PlanKind, SharedPlan};
 pub(crate) use optimizations::{ChangeStatement, CountedHints, OptimizationCounters};
@@ -34,6 +35,7 @@ use engine::memory::Keeper;
 use parking_lot::Mutex;
 
 use crate::modules::{AgingCache, Footprint, Module};
+use text::DigestedText;
 
 /// Most that the plans of an instance take together, with their trees and texts.
 const BYTES_MAX: u64 = 64 << 20;
@@ -50,7 +52,7 @@ pub(crate) enum PlanKey {
         quoted_identifier: bool,
         /// As the client has written them; empty for a batch.
         declarations: Arc<str>,
-        text: Arc<str>,
+        text: DigestedText,
     },
     /// A statement whose constants parameters stand for.
     Template {
@@ -59,7 +61,7 @@ pub(crate) enum PlanKey {
         quoted_identifier: bool,
         /// Of the parameters, in parentheses.
         declarations: Arc<str>,
-        text: Arc<str>,
+        text: DigestedText,
     },
     /// A module, by the address of what was made of its definition. The entry keeps that.
     Module(usize),
@@ -75,7 +77,7 @@ impl PlanKey {
     fn bytes(&self) -> u64 {
         match self {
             PlanKey::Text { declarations, text, .. } | PlanKey::Template { declarations, text, .. } => {
-                (declarations.len() + text.len()) as u64
+                (declarations.len() + text.text().len()) as u64
             }
             PlanKey::Module(_) => 0,
         }
