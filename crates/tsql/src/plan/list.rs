@@ -37,7 +37,10 @@ impl ListedValues {
         if self.items.len() < SEARCHED_ITEMS_MIN {
             return None;
         }
-        let search = self.search.get_or_init(|| ListSearch::of(&self.items, &compare)).as_ref()?;
+        let search = self
+            .search
+            .get_or_init(|| ListSearch::of(&self.items, &compare))
+            .as_ref()?;
         let is_found = search
             .order
             .binary_search_by(|&place| match &self.items[place as usize].kind {
@@ -145,7 +148,11 @@ mod tests {
         assert_eq!(list.search(&Value::Int(0), counted), Some(Some(true)));
         for number in 0..8_192 {
             compared.set(0);
-            assert_eq!(list.search(&Value::Int(number), counted), Some(Some(number % 2 == 0)), "{number}");
+            assert_eq!(
+                list.search(&Value::Int(number), counted),
+                Some(Some(number % 2 == 0)),
+                "{number}"
+            );
             assert!(compared.get() <= 13, "{} comparisons", compared.get());
         }
     }
@@ -156,7 +163,10 @@ mod tests {
         assert_eq!(list.search(&Value::Int(4), by_number), Some(Some(true)));
         assert_eq!(list.search(&Value::Int(3), by_number), Some(None));
         assert_eq!(list.search(&Value::Int(-1), by_number), Some(None));
-        assert_eq!(listed((0..20).map(|_| None)).search(&Value::Int(1), by_number), Some(None));
+        assert_eq!(
+            listed((0..20).map(|_| None)).search(&Value::Int(1), by_number),
+            Some(None)
+        );
     }
 
     #[test]

@@ -73,6 +73,7 @@ mod key_ranges;
 mod large_values;
 mod log_layout;
 mod log_records;
+mod long_lists;
 mod machine_procedures;
 mod made_identities;
 mod marked;
