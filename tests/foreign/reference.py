@@ -23,6 +23,7 @@ import argparse
 import json
 import re
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -124,13 +125,27 @@ def rest_of(batch, line):
 
 
 class Examples(Session):
-    """A session that goes on in master where an example has taken its database away."""
+    """A session that goes on in master where an example has taken its database away, and whose batches end, whatever rows they send."""
 
     def open(self, database):
         try:
             super().open(database)
         except self.module.Error:
             super().open("master")
+        self.cursor.execute("select @@spid")
+        (self.number,) = self.cursor.fetchone()
+
+    def run(self, batch, database):
+        # The client's own limit is that of a single wait.
+        watch = threading.Timer(2 * self.seconds, self.kill)
+        watch.start()
+        try:
+            return super().run(batch, database)
+        finally:
+            watch.cancel()
+
+    def kill(self):
+        Session(self.server, "master", self.seconds).run(f"kill {self.number}", "master")
 
 
 class Walk:

@@ -3,6 +3,7 @@
 
 use super::{Parsed, Parser};
 use crate::error::ParseError;
+use crate::lexer::TokenKind;
 
 /// The words that such a statement begins with, none of them reserved but what SQL Server reserves.
 const STATEMENTS: [&[&str]; 16] = [
@@ -33,7 +34,7 @@ impl Parser<'_> {
                 return Err(ParseError::not_supported(self.line(), &words.join(" ")));
             }
         }
-        let is_receive = self.at_word("RECEIVE") && (self.peek_word(1, "TOP")? || self.peek_symbol(1, b'*')?);
+        let is_receive = self.at_word("RECEIVE") && self.receives()?;
         match is_receive || self.at_word("LINENO") {
             true => Err(ParseError::not_supported(
                 self.line(),
@@ -41,6 +42,17 @@ impl Parser<'_> {
             )),
             false => Ok(()),
         }
+    }
+
+    /// Whether what follows RECEIVE are columns, and not the arguments of a procedure of that name.
+    fn receives(&self) -> Parsed<bool> {
+        let first = self.peek(1)?;
+        let is_column = self.is_identifier(first) || first.kind == TokenKind::Variable;
+        Ok(self.peek_word(1, "TOP")?
+            || self.peek_word(1, "CASE")?
+            || self.peek_symbol(1, b'*')?
+            || self.peek_symbol(1, b'(')?
+            || is_column && (self.peek_word(2, "FROM")? || self.peek_word(2, "AS")? || self.peek_symbol(2, b',')?))
     }
 
     /// True at these words, one after the other.
