@@ -180,7 +180,11 @@ class Walk:
             line, batch = line + rest[0], rest[1]
 
     def clear(self, house):
-        """Drops every database but the server's and the original, and puts configuration back."""
+        """Drops every database but the server's and the original, and what fires behind the statements of other pages."""
+        for triggers, place in (("sys.server_triggers", "all server"), ("sys.triggers where parent_class = 0", "database")):
+            house.cursor.execute(f"select name from {triggers}")
+            for (name,) in house.cursor.fetchall():
+                house.run(f"drop trigger [{name}] on {place}", "master")
         house.cursor.execute("select name from sys.databases where database_id > 4")
         for (name,) in house.cursor.fetchall():
             if name != self.original:

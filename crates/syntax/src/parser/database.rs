@@ -431,7 +431,7 @@ impl Parser<'_> {
 
     pub(super) fn backup(&mut self) -> Parsed<StatementKind> {
         self.expect_word("BACKUP")?;
-        let log = self.eat_word("LOG")?;
+        let log = self.eat_word("LOG")? || self.eat_word("TRAN")? || self.eat_word("TRANSACTION")?;
         if !log {
             self.refuse(&["CERTIFICATE", "MASTER", "SERVICE", "SYMMETRIC", "SERVER"])?;
             self.expect_word("DATABASE")?;
@@ -464,7 +464,7 @@ impl Parser<'_> {
         self.refuse(&["MASTER", "SERVICE", "SYMMETRIC", "REWINDONLY"])?;
         let kind = match self.any_word()?.as_str() {
             "DATABASE" => RestoreKind::Database,
-            "LOG" => RestoreKind::Log,
+            "LOG" | "TRAN" | "TRANSACTION" => RestoreKind::Log,
             "HEADERONLY" => RestoreKind::HeaderOnly,
             "FILELISTONLY" => RestoreKind::FileListOnly,
             "VERIFYONLY" => RestoreKind::VerifyOnly,

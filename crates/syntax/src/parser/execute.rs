@@ -160,7 +160,7 @@ impl Parser<'_> {
                 self.argument()?;
             }
             self.expect(b')')?;
-            self.refuse(&["AT"])?;
+            self.refuse(&["AS", "AT"])?;
             return Err(self.unexpected());
         }
         self.expect(b')')?;

@@ -633,6 +633,7 @@ impl Parser<'_> {
             let mut name = parser.name()?;
             if parser.eat_word("ON")? {
                 let table = parser.name()?;
+                parser.drop_options()?;
                 let index = if name.parts.len() == 1 { name.parts.pop() } else { None };
                 return index.map(|index| (index, table)).ok_or_else(|| parser.unexpected());
             }
