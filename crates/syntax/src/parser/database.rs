@@ -337,7 +337,12 @@ impl Parser<'_> {
 
     /// `OPTION`, `OPTION value`, `OPTION = value [unit]`, and what stands in parentheses after it.
     fn database_option(&mut self) -> Parsed<DatabaseOption> {
-        self.refuse(&["AUTOMATIC_INDEX_COMPACTION", "PARTNER", "SUPPLEMENTAL_LOGGING", "WITNESS"])?;
+        self.refuse(&[
+            "AUTOMATIC_INDEX_COMPACTION",
+            "PARTNER",
+            "SUPPLEMENTAL_LOGGING",
+            "WITNESS",
+        ])?;
         for words in [["HADR", "AVAILABILITY"], ["QUERY_STORE", "CLEAR"]] {
             if self.at_words(&words)? {
                 return Err(ParseError::not_supported(self.line(), &words.join(" ")));
@@ -433,7 +438,7 @@ impl Parser<'_> {
         self.expect_word("BACKUP")?;
         let log = self.eat_word("LOG")? || self.eat_word("TRAN")? || self.eat_word("TRANSACTION")?;
         if !log {
-            self.refuse(&["CERTIFICATE", "MASTER", "SERVICE", "SYMMETRIC", "SERVER"])?;
+            self.refuse(&["CERTIFICATE", "GROUP", "MASTER", "SERVICE", "SYMMETRIC", "SERVER"])?;
             self.expect_word("DATABASE")?;
         }
         let database = self.database_reference()?;

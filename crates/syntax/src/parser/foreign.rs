@@ -87,6 +87,7 @@ impl Parser<'_> {
             || self.peek_word(1, "CASE")?
             || self.peek_symbol(1, b'*')?
             || self.peek_symbol(1, b'(')?
+            || first.kind == TokenKind::Variable && self.peek_symbol(2, b'=')?
             || is_column && (self.peek_word(2, "FROM")? || self.peek_word(2, "AS")? || self.peek_symbol(2, b',')?))
     }
 

@@ -245,6 +245,7 @@ impl Parser<'_> {
     fn function_block(&mut self) -> Parsed<Vec<Statement>> {
         self.refuse(&["EXTERNAL"])?;
         self.expect_word("BEGIN")?;
+        self.refuse(&["ATOMIC"])?;
         let statements = self.nested(|parser| parser.statements(&["END"]))?;
         self.expect_word("END")?;
         Ok(statements)

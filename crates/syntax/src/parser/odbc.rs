@@ -123,7 +123,10 @@ impl Parser<'_> {
         };
         let now = Expression::new(line, call(Name::single("SYSDATETIME"), Vec::new()));
         if word == "CURRENT_TIMESTAMP" {
-            return Ok(Expression::new(line, call(Name::single("CURRENT_TIMESTAMP"), Vec::new())));
+            return Ok(Expression::new(
+                line,
+                call(Name::single("CURRENT_TIMESTAMP"), Vec::new()),
+            ));
         }
         let is_date = matches!(word, "CURDATE" | "CURRENT_DATE");
         if is_date {
