@@ -51,7 +51,7 @@ fn no_statement_of_the_reference_is_a_syntax_error() {
         statements.len(),
         faults.join("\n")
     );
-    // What is no statement of SQL Server's is a syntax error all the same, and the walk sees it.
+    // A text that SQL Server refuses is a syntax error all the same, and the walk sees it.
     for wrong in [
         "create nonsense n",
         "alter table t alter column",
