@@ -57,7 +57,7 @@ impl Parser<'_> {
     }
 
     /// # Errors
-    /// 40517 at a function with a syntax of its own that is not done. Such a name is no one else's: a user's function is called by two parts.
+    /// 40517 at a function with a syntax of its own that is not done. No function of a user's has such a name: those are called by two parts.
     pub(super) fn refuse_foreign_call(&self, name: &Name) -> Parsed<()> {
         let is_foreign = |call: &&&str| name.parts.len() == 1 && name.object().eq_ignore_ascii_case(call);
         match CALLS.iter().find(is_foreign) {
