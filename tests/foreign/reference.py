@@ -83,6 +83,9 @@ EXCEPTIONS = {
         ("tostring-database-engine.md", "this.ToString()"),
         ("parse-database-engine.md", "hierarchyid::Parse ( input )"),
     ],
+    "Azure Synapse Analytics'": [
+        ("insert-transact-sql.md", "LABEL ="),
+    ],
     "a syntax, not an example": [
         ("dbcc-freeproccache-transact-sql.md", "DBCC FREEPROCCACHE ["),
         ("dbcc-proccache-transact-sql.md", "DBCC PROCCACHE ["),
@@ -127,6 +130,8 @@ EXCEPTIONS = {
         ("sql-server-utilities-statements-go.md", "sp_who"),
         ("slash-star-comment-transact-sql.md", "/*"),
         ("string-concatenation-equal-transact-sql.md", "'Adventure' += 'Works'"),
+        ("datename-transact-sql.md", "DATENAME(datepart,"),
+        ("set-quoted-identifier-transact-sql.md", "CREATE TABLE \"select\""),
     ],
     "sqlcmd's and the shell's, not the server's": [
         ("sql-server-utilities-statements-backslash.md", "\\\n"),
