@@ -92,11 +92,20 @@ class Script:
         self.variables = variables
         self.batches = []
         self.pending, self.first = [], None
-        self.read(path)
-        self.end_batch(1)
+        if path is not None:
+            self.read(path, text_of(path))
+            self.end_batch(1)
 
-    def read(self, path):
-        for number, line in outer_lines(text_of(path)):
+    @classmethod
+    def of_text(cls, text):
+        """The script of a text that is in no file."""
+        script = cls(None, {})
+        script.read(Path("."), text)
+        script.end_batch(1)
+        return script
+
+    def read(self, path, text):
+        for number, line in outer_lines(text):
             command = re.match(r"[ \t]*:(\w+)[ \t]*(.*?)[ \t]*\r?\n?$", line)
             go = GO.match(line.rstrip("\n"))
             if command:
@@ -113,7 +122,8 @@ class Script:
             self.variables.setdefault(name.lower(), value.strip().strip('"'))
         elif word == "r":
             place = self.replaced(rest.strip('"')).replace("\\", "/")
-            self.read((path.parent / place).resolve())
+            included = (path.parent / place).resolve()
+            self.read(included, text_of(included))
         elif word != "on":
             raise UnknownCommand(f"sqlcmd's command :{word}")
 

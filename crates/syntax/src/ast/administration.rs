@@ -107,7 +107,7 @@ pub enum PermissionAction {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permission {
     pub action: PermissionAction,
-    /// The permissions, in upper case (`SELECT`, `VIEW SERVER STATE`, `ALL`, ...).
+    /// The permissions, in upper case (`SELECT`, `VIEW SERVER STATE`, `ALL`, ...), each with its columns in parentheses.
     pub permissions: Vec<String>,
     /// `ON [class::]securable`.
     pub securable: Option<Securable>,

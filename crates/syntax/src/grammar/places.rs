@@ -32,6 +32,8 @@ pub const PLACES: &[&Place] = &[
     &TABLE_OPTIONS,
     &SYSTEM_VERSIONING_OPTIONS,
     &ALTER_TABLE_SET,
+    &ALTER_COLUMN_OPTIONS,
+    &DROP_INDEX_OPTIONS,
     &REBUILD_OPTIONS,
     &REORGANIZE_OPTIONS,
     &DATABASE_WITH,
@@ -326,6 +328,29 @@ pub const ALTER_TABLE_SET: Place = Place {
     },
 };
 
+/// WITH of ALTER COLUMN.
+pub const ALTER_COLUMN_OPTIONS: Place = Place {
+    name: "ALTER COLUMN WITH",
+    unknown: Unknown::Option("ALTER TABLE"),
+    joint: " = ",
+    words: words! {
+        "ONLINE" => OFF,
+    },
+};
+
+/// WITH of DROP INDEX, and of what ALTER TABLE drops.
+pub const DROP_INDEX_OPTIONS: Place = Place {
+    name: "DROP INDEX WITH",
+    unknown: Unknown::Option("DROP INDEX"),
+    joint: " = ",
+    words: words! {
+        "MAXDOP" => Advice,
+        "MOVE" => Refused,
+        "ONLINE" => OFF,
+        "WAIT_AT_LOW_PRIORITY" => Refused,
+    },
+};
+
 /// WITH of ALTER INDEX REORGANIZE.
 pub const REORGANIZE_OPTIONS: Place = Place {
     name: "REORGANIZE WITH",
@@ -371,10 +396,14 @@ pub const DATABASE_WITH: Place = Place {
         "DB_CHAINING" => OFF,
         "DEFAULT_FULLTEXT_LANGUAGE" => Refused,
         "DEFAULT_LANGUAGE" => Refused,
+        "ENABLE_BROKER" => Refused,
+        "ERROR_BROKER_CONVERSATIONS" => Refused,
         "FILESTREAM" => Only(&["(NON_TRANSACTED_ACCESS = OFF)"]),
         "LEDGER" => OFF,
         "NESTED_TRIGGERS" => Refused,
+        "NEW_BROKER" => Refused,
         "PERSISTENT_LOG_BUFFER" => Refused,
+        "RESTRICTED_USER" => Refused,
         "TRANSFORM_NOISE_WORDS" => Refused,
         "TRUSTWORTHY" => OFF,
         "TWO_DIGIT_YEAR_CUTOFF" => Refused,

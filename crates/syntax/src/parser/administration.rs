@@ -4,6 +4,9 @@ use super::{Parsed, Parser};
 use crate::ast::*;
 use crate::lexer::TokenKind;
 
+/// `REMOTE SERVICE BINDING`, `SEARCH PROPERTY LIST` and `XML SCHEMA COLLECTION` are the longest classes of securables.
+const CLASS_WORDS_MAX: usize = 3;
+
 impl Parser<'_> {
     pub(super) fn dbcc(&mut self) -> Parsed<StatementKind> {
         self.expect_word("DBCC")?;
@@ -84,14 +87,7 @@ impl Parser<'_> {
         let mut grant_option = action == PermissionAction::Revoke
             && self.at_word("GRANT")
             && self.eat_words(&["GRANT", "OPTION", "FOR"])?;
-        let permissions = self.list(|parser| {
-            let mut words = parser.any_word()?;
-            while parser.token.kind == TokenKind::Word && !parser.at_any(&["ON", "TO", "FROM"]) {
-                words.push(' ');
-                words.push_str(&parser.any_word()?);
-            }
-            Ok(words)
-        })?;
+        let permissions = self.list(Self::permission_words)?;
         let securable = if self.eat_word("ON")? {
             Some(self.securable()?)
         } else {
@@ -101,7 +97,7 @@ impl Parser<'_> {
             self.expect_word("TO")?;
         }
         let principals = self.list(|parser| {
-            if parser.at_word("PUBLIC") {
+            if parser.at_any(&["PUBLIC", "NULL"]) {
                 parser.take_identifier()
             } else {
                 parser.identifier()
@@ -126,12 +122,40 @@ impl Parser<'_> {
         Ok(StatementKind::Permission(Box::new(permission)))
     }
 
-    fn securable(&mut self) -> Parsed<Securable> {
-        let mut class = None;
-        if self.token.kind == TokenKind::Word && self.peek(1)?.kind == TokenKind::Symbol(b':', b':') {
-            class = Some(self.any_word()?);
-            self.advance()?;
+    /// A permission: its words, and in parentheses the columns it is for.
+    fn permission_words(&mut self) -> Parsed<String> {
+        let mut words = self.any_word()?;
+        while self.token.kind == TokenKind::Word && !self.at_any(&["ON", "TO", "FROM"]) {
+            words.push(' ');
+            words.push_str(&self.any_word()?);
         }
+        let columns: Vec<String> = self.optional_columns()?.into_iter().map(|column| column.text).collect();
+        match columns.is_empty() {
+            true => Ok(words),
+            false => Ok(format!("{words} ({})", columns.join(", "))),
+        }
+    }
+
+    /// The words of a class and the `::` behind them, such as `XML SCHEMA COLLECTION::`.
+    fn securable_class(&mut self) -> Parsed<Option<String>> {
+        let mut count = 0;
+        while count < CLASS_WORDS_MAX && self.peek(count)?.kind == TokenKind::Word {
+            count += 1;
+        }
+        if count == 0 || self.peek(count)?.kind != TokenKind::Symbol(b':', b':') {
+            return Ok(None);
+        }
+        let mut words = self.any_word()?;
+        for _ in 1..count {
+            words.push(' ');
+            words.push_str(&self.any_word()?);
+        }
+        self.advance()?;
+        Ok(Some(words))
+    }
+
+    fn securable(&mut self) -> Parsed<Securable> {
+        let class = self.securable_class()?;
         let name = self.name()?;
         let columns = self.optional_columns()?;
         Ok(Securable { class, name, columns })

@@ -314,9 +314,21 @@ impl<'a> Parser<'a> {
 
     pub(super) fn identifier(&mut self) -> Parsed<Identifier> {
         if !self.at_identifier() {
+            self.refuse_graph_column()?;
             return Err(self.unexpected());
         }
         self.take_identifier()
+    }
+
+    /// # Errors
+    /// 40517 at a column of nodes and edges where a name is wanted, and at `$IDENTITY` and `$ROWGUID` behind the name of their table.
+    fn refuse_graph_column(&self) -> Parsed<()> {
+        let text = self.current().to_ascii_uppercase();
+        let is_known = ["$EDGE_ID", "$FROM_ID", "$IDENTITY", "$NODE_ID", "$ROWGUID", "$TO_ID"].contains(&text.as_str());
+        match self.token.kind == TokenKind::PseudoColumn && is_known {
+            true => Err(ParseError::not_supported(self.line(), &text)),
+            false => Ok(()),
+        }
     }
 
     /// The token under the cursor as an identifier, whatever word it is.

@@ -39,6 +39,10 @@ impl Parser<'_> {
             database.attach = Some(match self.any_word()?.as_str() {
                 "ATTACH" => Attach::Attach,
                 "ATTACH_REBUILD_LOG" => Attach::RebuildLog,
+                "ATTACH_FORCE_REBUILD_LOG" => {
+                    let line = self.previous.line;
+                    return Err(ParseError::not_supported(line, "ATTACH_FORCE_REBUILD_LOG"));
+                }
                 _ => return Err(ParseError::near(self.previous.line, self.slice(self.previous))),
             });
         }
@@ -232,6 +236,7 @@ impl Parser<'_> {
         } else if self.eat_word("MODIFY")? {
             self.modify_database()?
         } else {
+            self.refuse(&["PERFORM_CUTOVER", "REBUILD"])?;
             self.expect_word("COLLATE")?;
             AlterDatabaseAction::Collate(self.identifier()?)
         };
@@ -241,6 +246,10 @@ impl Parser<'_> {
     /// `CLEAR PROCEDURE_CACHE`, or `name = value` after SET.
     fn scoped_configuration(&mut self) -> Parsed<OptionValue> {
         if self.at_word("CLEAR") && self.eat_words(&["CLEAR", "PROCEDURE_CACHE"])? {
+            if matches!(self.token.kind, TokenKind::Binary | TokenKind::Variable) {
+                let what = "CLEAR PROCEDURE_CACHE plan_handle";
+                return Err(ParseError::not_supported(self.line(), what));
+            }
             let name = "CLEAR PROCEDURE_CACHE".to_owned();
             return Ok(OptionValue {
                 line: self.previous.line,
@@ -328,6 +337,17 @@ impl Parser<'_> {
 
     /// `OPTION`, `OPTION value`, `OPTION = value [unit]`, and what stands in parentheses after it.
     fn database_option(&mut self) -> Parsed<DatabaseOption> {
+        self.refuse(&[
+            "AUTOMATIC_INDEX_COMPACTION",
+            "PARTNER",
+            "SUPPLEMENTAL_LOGGING",
+            "WITNESS",
+        ])?;
+        for words in [["HADR", "AVAILABILITY"], ["QUERY_STORE", "CLEAR"]] {
+            if self.at_words(&words)? {
+                return Err(ParseError::not_supported(self.line(), &words.join(" ")));
+            }
+        }
         let name = self.any_word()?;
         let mut value = None;
         let assigned = self.eat(b'=')?;
@@ -416,9 +436,9 @@ impl Parser<'_> {
 
     pub(super) fn backup(&mut self) -> Parsed<StatementKind> {
         self.expect_word("BACKUP")?;
-        let log = self.eat_word("LOG")?;
+        let log = self.eat_word("LOG")? || self.eat_word("TRAN")? || self.eat_word("TRANSACTION")?;
         if !log {
-            self.refuse(&["CERTIFICATE", "MASTER", "SERVICE", "SYMMETRIC", "SERVER"])?;
+            self.refuse(&["CERTIFICATE", "GROUP", "MASTER", "SERVICE", "SYMMETRIC", "SERVER"])?;
             self.expect_word("DATABASE")?;
         }
         let database = self.database_reference()?;
@@ -449,7 +469,7 @@ impl Parser<'_> {
         self.refuse(&["MASTER", "SERVICE", "SYMMETRIC", "REWINDONLY"])?;
         let kind = match self.any_word()?.as_str() {
             "DATABASE" => RestoreKind::Database,
-            "LOG" => RestoreKind::Log,
+            "LOG" | "TRAN" | "TRANSACTION" => RestoreKind::Log,
             "HEADERONLY" => RestoreKind::HeaderOnly,
             "FILELISTONLY" => RestoreKind::FileListOnly,
             "VERIFYONLY" => RestoreKind::VerifyOnly,

@@ -154,6 +154,15 @@ impl Parser<'_> {
     fn execute_text(&mut self) -> Parsed<Execute> {
         self.expect(b'(')?;
         let text = self.expression()?;
+        if self.at(b',') {
+            // Values for the parameters of a text that runs AT another server, which is the only place for them.
+            while self.eat(b',')? {
+                self.argument()?;
+            }
+            self.expect(b')')?;
+            self.refuse(&["AS", "AT"])?;
+            return Err(self.unexpected());
+        }
         self.expect(b')')?;
         let result_sets = match self.at_words(&["WITH", "RESULT"])? {
             true => self.execute_options()?.1,

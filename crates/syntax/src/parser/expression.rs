@@ -211,6 +211,8 @@ impl Parser<'_> {
                 if parser.eat_word("MAX")? {
                     return Ok(TypeArgument::Max);
                 }
+                // The base type of a vector's elements.
+                parser.refuse(&["FLOAT16", "FLOAT32"])?;
                 parser.whole_number().map(TypeArgument::Number)
             })?;
         }

@@ -22,6 +22,7 @@ mod merge;
 mod module;
 mod namespaces;
 mod nested_change;
+mod odbc;
 mod options;
 mod partition;
 mod predicate;

@@ -169,6 +169,9 @@ impl Parser<'_> {
         self.expect(b')')?;
         self.expect_word("RETURNS")?;
         let (body, options) = if self.eat_word("TABLE")? {
+            if self.at(b'(') {
+                return Err(ParseError::not_supported(self.line(), "EXTERNAL NAME"));
+            }
             let options = self.module_options()?;
             self.eat_word("AS")?;
             self.expect_word("RETURN")?;
@@ -242,6 +245,7 @@ impl Parser<'_> {
     fn function_block(&mut self) -> Parsed<Vec<Statement>> {
         self.refuse(&["EXTERNAL"])?;
         self.expect_word("BEGIN")?;
+        self.refuse(&["ATOMIC"])?;
         let statements = self.nested(|parser| parser.statements(&["END"]))?;
         self.expect_word("END")?;
         Ok(statements)

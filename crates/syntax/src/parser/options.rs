@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{Expression, ExpressionKind, Name, OptionValue, UnaryOperator};
+use crate::error::ParseError;
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
@@ -24,7 +25,46 @@ impl Parser<'_> {
                 name.push(' ');
                 name.push_str(&parser.plain(token).to_ascii_uppercase());
             }
-            parser.option_rest(line, name)
+            if name == "FILTER_PREDICATE" {
+                return Err(ParseError::not_supported(line, &name));
+            }
+            let mut option = parser.option_rest(line, name)?;
+            let is_number = |value: &Expression| matches!(value.kind, ExpressionKind::Literal(_));
+            if option.arguments.is_empty()
+                && option.value.as_ref().is_some_and(is_number)
+                && parser.token.kind == TokenKind::Word
+            {
+                let unit = (parser.line(), parser.any_word()?);
+                return Ok(OptionValue::with_unit(option.line, option.name, option.value, unit));
+            }
+            if parser.eat_words(&["ON", "PARTITIONS"])? {
+                option.arguments.push(parser.option_of_partitions()?);
+            }
+            Ok(option)
+        })
+    }
+
+    /// `(1, 3 TO 5)` behind ON PARTITIONS.
+    fn option_of_partitions(&mut self) -> Parsed<OptionValue> {
+        let line = self.line();
+        let arguments = self.enclosed(|parser| {
+            let (line, start) = (parser.line(), parser.token.start);
+            parser.expression()?;
+            if parser.eat_word("TO")? {
+                parser.expression()?;
+            }
+            Ok(OptionValue {
+                line,
+                name: parser.text_between(start, parser.previous.end).to_ascii_uppercase(),
+                value: None,
+                arguments: Vec::new(),
+            })
+        })?;
+        Ok(OptionValue {
+            line,
+            name: "ON PARTITIONS".to_owned(),
+            value: None,
+            arguments,
         })
     }
 

@@ -131,11 +131,7 @@ impl Parser<'_> {
         }
         if self.eat_word("LIKE")? {
             let pattern = self.expression()?;
-            let escape = if self.eat_word("ESCAPE")? {
-                Some(self.expression()?)
-            } else {
-                None
-            };
+            let escape = self.optional_escape()?;
             let like = Like {
                 operand: left,
                 negated,
@@ -145,6 +141,22 @@ impl Parser<'_> {
             return Ok(Expression::new(line, ExpressionKind::Like(Box::new(like))));
         }
         if negated { Err(self.unexpected()) } else { Ok(left) }
+    }
+
+    /// `ESCAPE 'character'`, alone or in braces, as ODBC writes it.
+    fn optional_escape(&mut self) -> Parsed<Option<Expression>> {
+        let is_braced = self.at(b'{') && self.peek_word(1, "ESCAPE")?;
+        if is_braced {
+            self.advance()?;
+        }
+        if !self.eat_word("ESCAPE")? {
+            return Ok(None);
+        }
+        let escape = self.expression()?;
+        if is_braced {
+            self.expect(b'}')?;
+        }
+        Ok(Some(escape))
     }
 
     /// `UPDATE(column)` of triggers: a function that answers 1 for a column that was set, compared with 1.

@@ -122,17 +122,6 @@ impl Parser<'_> {
         })
     }
 
-    /// `{fn name(...)}`, `{d '...'}`, `{t '...'}`, `{ts '...'}`.
-    fn odbc_escape(&mut self) -> Parsed<Expression> {
-        self.expect(b'{')?;
-        if !self.eat_word("fn")? && !self.eat_word("d")? && !self.eat_word("t")? {
-            self.expect_word("ts")?;
-        }
-        let inner = self.expression()?;
-        self.expect(b'}')?;
-        Ok(inner)
-    }
-
     fn word_primary(&mut self) -> Parsed<ExpressionKind> {
         if self.at_identifier() {
             let called = self.peek_symbol(1, b'(')?;
@@ -164,6 +153,11 @@ impl Parser<'_> {
         }
         if self.at_word("IDENTITY") && self.peek_symbol(1, b'(')? {
             return self.identity_column();
+        }
+        for (word, column) in [("IDENTITYCOL", "$IDENTITY"), ("ROWGUIDCOL", "$ROWGUID")] {
+            if self.eat_word(word)? {
+                return Ok(ExpressionKind::PseudoColumn(column.to_owned()));
+            }
         }
         let reserved_functions = ["LEFT", "RIGHT", "COALESCE", "NULLIF"];
         if self.at_any(&reserved_functions) && self.peek_symbol(1, b'(')? {
@@ -214,6 +208,9 @@ impl Parser<'_> {
             self.advance()?;
             self.expect_word("GROUP")?;
             self.expect(b'(')?;
+            if self.at_words(&["GRAPH", "PATH"])? {
+                return Err(ParseError::not_supported(self.line(), "GRAPH PATH"));
+            }
             call.within_group = self.optional_order_by()?;
             self.expect(b')')?;
         }
@@ -257,6 +254,7 @@ impl Parser<'_> {
             within_group: Vec::new(),
             over: None,
         };
+        self.refuse_foreign_call(&call.name)?;
         self.expect(b'(')?;
         if call.name.parts.len() == 1
             && let Some(made) = JsonCall::of(call.name.object())
@@ -305,6 +303,7 @@ impl Parser<'_> {
                 self.expression()?
             };
             call.arguments.push(argument);
+            self.refuse_json_words(call)?;
             let more = self.eat(b',')? || (trim && call.arguments.len() == 1 && self.eat_word("FROM")?);
             if !more {
                 break;

@@ -145,6 +145,9 @@ impl Parser<'_> {
         if !order_by.is_empty() && self.eat_word("OFFSET")? {
             offset = Some(self.expression()?);
             self.expect_row_word()?;
+            if self.at_word("FETCH") && (self.peek_word(1, "APPROX")? || self.peek_word(1, "APPROXIMATE")?) {
+                return Err(ParseError::not_supported(self.line(), "FETCH APPROXIMATE"));
+            }
             if self.at_word("FETCH") && (self.peek_word(1, "NEXT")? || self.peek_word(1, "FIRST")?) {
                 self.advance()?;
                 self.advance()?;

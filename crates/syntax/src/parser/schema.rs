@@ -18,12 +18,19 @@ use crate::ast::{
 impl Parser<'_> {
     /// `name [AUTHORIZATION owner] elements`, CREATE SCHEMA being read.
     pub(super) fn create_schema(&mut self) -> Parsed<StatementKind> {
-        let name = self.identifier()?;
-        let owner = if self.eat_word("AUTHORIZATION")? {
-            Some(self.identifier()?)
-        } else {
-            None
+        let named = match self.at_word("AUTHORIZATION") {
+            true => None,
+            false => Some(self.identifier()?),
         };
+        let owner = match named.is_none() || self.at_word("AUTHORIZATION") {
+            true => {
+                self.expect_word("AUTHORIZATION")?;
+                Some(self.identifier()?)
+            }
+            false => None,
+        };
+        // A schema without a name has its owner's.
+        let name = named.or_else(|| owner.clone()).ok_or_else(|| self.unexpected())?;
         let mut parts = Parts::default();
         while self.at_any(&["CREATE", "GRANT", "DENY", "REVOKE"]) {
             self.schema_element(&name, &mut parts)?;

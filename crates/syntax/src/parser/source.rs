@@ -241,7 +241,11 @@ impl Parser<'_> {
             self.advance()?;
         }
         let name = self.name()?;
+        if self.at_words(&["FOR", "PATH"])? {
+            return Err(ParseError::not_supported(self.line(), "FOR PATH"));
+        }
         if self.at(b'(') && !self.at_old_hints()? {
+            self.refuse_foreign_call(&name)?;
             return self.function_source(line, name);
         }
         self.table_reference(line, name).map(TableSource::Table)

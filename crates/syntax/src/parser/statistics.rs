@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{CreateStatistics, OptionValue, StatementKind, UpdateStatistics};
+use crate::error::ParseError;
 
 impl Parser<'_> {
     /// `name ON table (columns) ...`, CREATE STATISTICS being read.
@@ -61,7 +62,11 @@ impl Parser<'_> {
         }
         self.list(|parser| {
             if !parser.at_word("SAMPLE") {
-                return parser.outer_option();
+                let option = parser.outer_option()?;
+                if parser.at_words(&["ON", "PARTITIONS"])? {
+                    return Err(ParseError::not_supported(parser.line(), "ON PARTITIONS"));
+                }
+                return Ok(option);
             }
             let (line, name) = (parser.line(), parser.any_word()?);
             let value = Some(parser.option_value()?);

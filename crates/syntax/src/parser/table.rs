@@ -2,7 +2,19 @@
 
 use super::{Parsed, Parser};
 use crate::ast::*;
+use crate::grammar::{ALTER_COLUMN_OPTIONS, DROP_INDEX_OPTIONS};
 use crate::lexer::TokenKind;
+
+/// What ALTER COLUMN may say behind the type, beside the collation and NULL.
+const ALTERED_COLUMN_REFUSED: [&str; 7] = [
+    "COLUMN_SET",
+    "ENCRYPTED",
+    "FILESTREAM",
+    "GENERATED",
+    "HIDDEN",
+    "MASKED",
+    "SPARSE",
+];
 
 /// Whether a constraint says which columns it is of.
 fn names_columns(kind: &ConstraintKind) -> bool {
@@ -30,6 +42,7 @@ impl Parser<'_> {
             } else if self.at_word("WITH") && self.peek_symbol(1, b'(')? {
                 options = self.optional_with_options()?;
             } else {
+                self.refuse(&["FILESTREAM_ON"])?;
                 break;
             }
         }
@@ -135,6 +148,7 @@ impl Parser<'_> {
         if self.at_word("INDEX") {
             return self.inline_index().map(TableElement::Index);
         }
+        self.refuse_connection()?;
         if self.at_word("PERIOD") && self.peek_word(1, "FOR")? {
             return self.period().map(TableElement::Period);
         }
@@ -286,7 +300,7 @@ impl Parser<'_> {
         for word in ["GENERATED", "ALWAYS", "AS"] {
             self.expect_word(word)?;
         }
-        self.refuse(&["TRANSACTION_ID", "SEQUENCE_NUMBER"])?;
+        self.refuse(&["TRANSACTION_ID", "SEQUENCE_NUMBER", "SUSER_SID", "SUSER_SNAME"])?;
         self.expect_word("ROW")?;
         let is_start = self.eat_word("START")?;
         if !is_start {
@@ -384,9 +398,19 @@ impl Parser<'_> {
         }
     }
 
+    /// # Errors
+    /// 40517 at `CONNECTION (`, the constraint of an edge table.
+    fn refuse_connection(&self) -> Parsed<()> {
+        match self.peek_symbol(1, b'(')? {
+            true => self.refuse(&["CONNECTION"]),
+            false => Ok(()),
+        }
+    }
+
     fn table_constraint(&mut self) -> Parsed<TableConstraint> {
         let line = self.line();
         let name = self.optional_constraint_name()?;
+        self.refuse_connection()?;
         let kind = if self.at_any(&["PRIMARY", "UNIQUE"]) {
             ConstraintKind::Key(self.key_constraint()?)
         } else if self.eat_word("FOREIGN")? {
@@ -555,6 +579,7 @@ impl Parser<'_> {
             options = self.list(Self::outer_option)?;
         }
         let data_space = self.optional_data_space()?;
+        self.refuse(&["FILESTREAM_ON"])?;
         let index = CreateIndex {
             name,
             unique,
@@ -579,11 +604,12 @@ impl Parser<'_> {
         };
         self.expect_word("ON")?;
         let table = self.name()?;
-        self.refuse(&["RESUME", "PAUSE", "ABORT"])?;
+        self.refuse(&["RESUME", "PAUSE", "ABORT", "FOR"])?;
         let (action, options) = if self.eat_word("REBUILD")? {
             self.rebuilt_partitions()?;
             (AlterIndexAction::Rebuild, self.optional_with_options()?)
         } else if self.eat_word("REORGANIZE")? {
+            self.refuse(&["PARTITION"])?;
             (AlterIndexAction::Reorganize, self.optional_with_options()?)
         } else if self.eat_word("DISABLE")? {
             (AlterIndexAction::Disable, Vec::new())
@@ -607,6 +633,7 @@ impl Parser<'_> {
             let mut name = parser.name()?;
             if parser.eat_word("ON")? {
                 let table = parser.name()?;
+                parser.drop_options()?;
                 let index = if name.parts.len() == 1 { name.parts.pop() } else { None };
                 return index.map(|index| (index, table)).ok_or_else(|| parser.unexpected());
             }
@@ -615,8 +642,23 @@ impl Parser<'_> {
                 _ => Err(parser.unexpected()),
             }
         })?;
-        self.optional_with_options()?;
+        self.drop_options()?;
         Ok(StatementKind::DropIndex(Box::new(DropIndex { if_exists, indexes })))
+    }
+
+    /// WITH of what drops an index. All of the words that it admits say how the same is done.
+    fn drop_options(&mut self) -> Parsed<()> {
+        if self.at_word("WITH") && self.peek_symbol(1, b'(')? {
+            self.advance()?;
+            self.enclosed(|parser| {
+                if parser.at_any(&["MOVE", "FILESTREAM_ON"]) {
+                    return parser.refuse(&["MOVE", "FILESTREAM_ON"]);
+                }
+                let option = parser.inner_option()?;
+                DROP_INDEX_OPTIONS.admit_option(&option)
+            })?;
+        }
+        Ok(())
     }
 
     /// `TABLE name ...`, ALTER being read.
@@ -656,6 +698,7 @@ impl Parser<'_> {
                 let action = AlterTableAction::DropPeriod;
                 return Ok(StatementKind::AlterTable(Box::new(AlterTable { name, action })));
             }
+            self.refuse(&["INDEX"])?;
             AlterTableAction::Drop(self.alter_table_drops()?)
         } else if self.eat_word("ALTER")? {
             self.refuse(&["INDEX"])?;
@@ -687,6 +730,7 @@ impl Parser<'_> {
                 if_exists = parser.if_exists()?;
             }
             let name = parser.identifier()?;
+            parser.drop_options()?;
             Ok(AlterTableDrop {
                 column,
                 if_exists,
@@ -710,7 +754,10 @@ impl Parser<'_> {
         } else {
             None
         };
+        self.refuse(&ALTERED_COLUMN_REFUSED)?;
         let nullable = self.optional_nullable()?;
+        self.refuse(&ALTERED_COLUMN_REFUSED)?;
+        ALTER_COLUMN_OPTIONS.admit_all(&self.optional_with_options()?)?;
         Ok(AlterTableAction::AlterColumn {
             name,
             data_type,

@@ -8,15 +8,19 @@ use engine::error::Error;
 use crate::messages;
 
 /// In lower case, in order.
-const NAMES: [&str; 33] = [
+const NAMES: [&str; 42] = [
     "approx_percentile_cont",
     "approx_percentile_disc",
+    "assemblyproperty",
     "asymkey_id",
     "asymkeyproperty",
     "cert_id",
     "certencoded",
     "certprivatekey",
     "certproperty",
+    "change_tracking_current_version",
+    "change_tracking_is_column_in_mask",
+    "change_tracking_min_valid_version",
     "decryptbyasymkey",
     "decryptbycert",
     "decryptbykey",
@@ -27,8 +31,12 @@ const NAMES: [&str; 33] = [
     "encryptbycert",
     "encryptbykey",
     "encryptbypassphrase",
+    "filepropertyex",
+    "filetablerootpath",
     "fulltextcatalogproperty",
     "get_filestream_transaction_context",
+    "get_transmission_status",
+    "getpathlocator",
     "is_objectsigned",
     "key_guid",
     "key_id",
@@ -42,6 +50,7 @@ const NAMES: [&str; 33] = [
     "typeproperty",
     "verifysignedbyasymkey",
     "verifysignedbycert",
+    "xml_schema_namespace",
 ];
 
 /// The error for a name that no function here has.

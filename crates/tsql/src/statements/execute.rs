@@ -438,7 +438,7 @@ impl Executor<'_> {
             Some(procedure) => {
                 self.in_database_of(name, line, |inner| inner.call_system_procedure(procedure, given, line))
             }
-            None => Err(self.failure(messages::procedure_not_found(&name.to_string()), line)),
+            None => Err(self.failure(crate::system::procedures::unknown(name), line)),
         }
     }
 

@@ -55,6 +55,7 @@ mod triggers;
 mod types;
 pub(crate) mod units;
 mod unused;
+mod unused_features;
 mod values;
 mod versions;
 mod withheld;
@@ -225,7 +226,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 48] = [
+const TABLES: [&[SystemView]; 49] = [
     dependencies::VIEWS,
     spt_values::VIEWS,
     databases::VIEWS,
@@ -270,6 +271,7 @@ const TABLES: [&[SystemView]; 48] = [
     configuration::VIEWS,
     information_usage::VIEWS,
     unused::VIEWS,
+    unused_features::VIEWS,
     machine::VIEWS,
     traces::VIEWS,
     properties::VIEWS,

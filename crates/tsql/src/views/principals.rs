@@ -107,6 +107,7 @@ pub(super) const VIEWS: &[SystemView] = &[
     }),
     view::<DatabasePermission>("sys", "database_permissions", |_, _| all([DatabasePermission])),
     view::<RoleMember>("sys", "database_role_members", |_, _| all([RoleMember])),
+    view::<ServerRoleMember>("sys", "server_role_members", |_, _| all([ServerRoleMember])),
     view::<OldRoleMember>("sys", "sysmembers", |_, _| all([OldRoleMember])),
     view::<OldUser>("sys", "sysusers", |_, _| all(OF_DATABASE.iter().map(OldUser))),
     view::<OldLogin>("sys", "syslogins", |_, _| {
@@ -258,12 +259,24 @@ system_row!(DatabasePermission {
 const DBO: i32 = 1;
 const DB_OWNER: i32 = 16_384;
 
+/// The ids of `sa` and of `sysadmin`.
+const SA: i32 = 1;
+const SYSADMIN: i32 = 3;
+
 /// `dbo` is the one member of a role (sql-docs, "sys.database_role_members").
 struct RoleMember;
 
 system_row!(RoleMember {
     "role_principal_id" INT => |_| DB_OWNER.into();
     "member_principal_id" INT => |_| DBO.into();
+});
+
+/// `sa` is the one member of a role of the server, `sysadmin` (sql-docs, "sys.server_role_members").
+struct ServerRoleMember;
+
+system_row!(ServerRoleMember {
+    "role_principal_id" INT => |_| SYSADMIN.into();
+    "member_principal_id" INT => |_| SA.into();
 });
 
 /// The same for older scripts (sql-docs, "sys.sysmembers").

@@ -5,21 +5,21 @@ use engine::types::{Length, SqlType};
 
 use super::{BIGINT, BIT, DATETIME, FLOAT, GUID, INT, LSN, NAME, REAL, SID, SMALLINT, SystemView, TINYINT, nvarchar};
 
-const DESCRIPTION: SqlType = nvarchar(60);
-const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
-const LONG: SqlType = SqlType::NVarChar(Length::Max);
-const CODE: SqlType = SqlType::Char(2);
-const LETTER: SqlType = SqlType::Char(1);
-const VARIANT: SqlType = SqlType::SqlVariant;
-const ADDRESS: SqlType = SqlType::VarBinary(Length::Limited(8));
-const BYTES: SqlType = SqlType::VarBinary(Length::Max);
-const HASH: SqlType = SqlType::Binary(8);
-const VERSION: SqlType = SqlType::VarChar(Length::Limited(23));
-const MOMENT: SqlType = SqlType::DateTime2 { scale: 7 };
-const ZONED: SqlType = SqlType::DateTimeOffset { scale: 7 };
-const DURATION: SqlType = SqlType::Time { scale: 7 };
+pub(super) const DESCRIPTION: SqlType = nvarchar(60);
+pub(super) const HANDLE: SqlType = SqlType::VarBinary(Length::Limited(64));
+pub(super) const LONG: SqlType = SqlType::NVarChar(Length::Max);
+pub(super) const CODE: SqlType = SqlType::Char(2);
+pub(super) const LETTER: SqlType = SqlType::Char(1);
+pub(super) const VARIANT: SqlType = SqlType::SqlVariant;
+pub(super) const ADDRESS: SqlType = SqlType::VarBinary(Length::Limited(8));
+pub(super) const BYTES: SqlType = SqlType::VarBinary(Length::Max);
+pub(super) const HASH: SqlType = SqlType::Binary(8);
+pub(super) const VERSION: SqlType = SqlType::VarChar(Length::Limited(23));
+pub(super) const MOMENT: SqlType = SqlType::DateTime2 { scale: 7 };
+pub(super) const ZONED: SqlType = SqlType::DateTimeOffset { scale: 7 };
+pub(super) const DURATION: SqlType = SqlType::Time { scale: 7 };
 
-const fn count(parameters: &[SqlType]) -> usize {
+pub(super) const fn count(parameters: &[SqlType]) -> usize {
     parameters.len()
 }
 
@@ -30,13 +30,14 @@ macro_rules! unused {
             schema: $schema,
             name: $name,
             columns: &[$(($column, $sql_type)),+],
-            is_function: count(&[$($parameter),*]) > 0,
+            is_function: crate::views::unused::count(&[$($parameter),*]) > 0,
             parameters: &[$($parameter),*],
-            required: count(&[$($parameter),*]),
+            required: crate::views::unused::count(&[$($parameter),*]),
             rows: crate::views::Source::Whole(|_, _| Ok(Vec::new())),
         }),+]
     };
 }
+pub(super) use unused;
 
 pub(super) const VIEWS: &[SystemView] = unused! {
     "sys":

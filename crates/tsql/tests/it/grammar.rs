@@ -28,7 +28,7 @@ const SETUP: &str = "set nocount on create table t (a int not null primary key, 
 const ONE_FIELD: &str = "14.0\n1\n1 SQLCHAR 0 9 \"\\n\" 1 a \"\"\n";
 
 /// A place, and a statement with an option in it.
-const STATEMENTS: [(&str, &str); 32] = [
+const STATEMENTS: [(&str, &str); 34] = [
     ("SET", "set {}"),
     ("SET with a value", "set {}"),
     ("SET STATISTICS", "set statistics {}"),
@@ -47,6 +47,11 @@ const STATEMENTS: [(&str, &str); 32] = [
          period for system_time (f, u)) with (system_versioning = on ({}))",
     ),
     ("ALTER TABLE SET", "alter table t set ({})"),
+    (
+        "ALTER COLUMN WITH",
+        "alter table t alter column b varchar(20) with ({})",
+    ),
+    ("DROP INDEX WITH", "drop index ib on t with ({})"),
     ("REORGANIZE WITH", "alter index ib on t reorganize with ({})"),
     ("REBUILD WITH", "alter index all on t rebuild with ({})"),
     ("CREATE DATABASE WITH", "create database n with {}"),
@@ -86,7 +91,7 @@ const STATEMENTS: [(&str, &str); 32] = [
 ];
 
 /// How an option is written where its name alone is not enough.
-const WRITTEN: [(&str, &str, &str); 36] = [
+const WRITTEN: [(&str, &str, &str); 39] = [
     ("UPDATE STATISTICS WITH", "ROWCOUNT", "rowcount = 1000"),
     ("UPDATE STATISTICS WITH", "PAGECOUNT", "pagecount = 1000"),
     ("INSERT BULK", "ORDER", "order (a)"),
@@ -110,6 +115,13 @@ const WRITTEN: [(&str, &str, &str); 36] = [
     ("OPTION", "USE PLAN", "use plan N'<x/>'"),
     ("SET", "FORCEPLAN", "forceplan on"),
     ("CREATE INDEX WITH", "MAXDOP", "maxdop = 2"),
+    ("DROP INDEX WITH", "MAXDOP", "maxdop = 2"),
+    ("DROP INDEX WITH", "MOVE", "move to [primary]"),
+    (
+        "DROP INDEX WITH",
+        "WAIT_AT_LOW_PRIORITY",
+        "wait_at_low_priority (max_duration = 1 minutes, abort_after_wait = self)",
+    ),
     ("CREATE INDEX WITH", "MAX_DURATION", "max_duration = 2"),
     ("REBUILD WITH", "MAXDOP", "maxdop = 2"),
     ("ALTER DATABASE SET", "PARTNER", "partner off"),

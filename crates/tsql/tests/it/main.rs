@@ -118,6 +118,7 @@ mod space_comes_back;
 mod space_model;
 mod spatial;
 mod standalone;
+mod statement_heads;
 mod statements;
 mod statistics;
 mod statistics_kept;

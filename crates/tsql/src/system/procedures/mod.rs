@@ -2,6 +2,7 @@
 //!
 //! Parameters are matched and converted before a procedure runs; one that is left out is NULL.
 
+mod absent;
 mod alias_type;
 mod application_lock;
 mod backup_history;
@@ -32,6 +33,7 @@ mod temporal;
 mod triggers;
 mod xml_documents;
 
+pub(crate) use absent::unknown;
 pub(crate) use jobs::WITHOUT_COUNTS;
 
 use engine::error::{Error, Result};
