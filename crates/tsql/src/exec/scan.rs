@@ -276,6 +276,7 @@ fn decode_columns(node: &ScanNode, columns: &[usize], values: &RowColumns<'_, '_
 }
 
 /// As [`decode_columns`], with long values of some columns unread.
+#[inline(never)]
 fn decode_holding(node: &ScanNode, columns: &[usize], values: &RowColumns<'_, '_>, row: &mut [Value]) -> Result<()> {
     for &column in columns {
         if let Some(target) = row.get_mut(node.offset + column) {
