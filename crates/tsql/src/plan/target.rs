@@ -418,6 +418,9 @@ mod tests {
             columns: vec![column.clone()],
             ..TargetColumns::default()
         };
+        // What is known of the plain ones is not known of those that are made from them.
+        let variable = Target::Variable(0, Arc::default());
+        assert_eq!(plain.facts(&variable).looks_at_rows, [false, false]);
         let check = TargetColumns {
             checks: vec![Check {
                 name: "c".into(),
@@ -469,6 +472,12 @@ mod tests {
         for (columns, has_output, expected) in table {
             let found = [Insert, Update, Delete].map(|action| columns.needs_row_path(action, has_output));
             assert_eq!(found, expected, "{columns:?}");
+            let [insert, update, _] = expected;
+            let facts = columns.facts(&variable);
+            assert!(has_output || facts.looks_at_rows == [insert, update], "{columns:?}");
+            assert_eq!(facts.row_version, columns.row_version());
+            let computed = [true, false].map(|stored| columns.has_computed(stored));
+            assert_eq!([facts.has_computed, facts.has_virtual], computed);
         }
     }
 }
