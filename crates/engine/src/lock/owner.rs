@@ -192,11 +192,11 @@ impl LockOwner {
             }
             held = self.held.lock();
         }
-        let is_new = held.modes.get(&row).is_none();
-        let Some(mut held) = self.acquire_holding(held, row, mode, wait)? else {
+        let before = held.modes.get(&row);
+        let Some(mut held) = self.acquire_beyond(held, row, (before, mode), wait)? else {
             return Ok(RowTaken::Refused);
         };
-        if !is_new {
+        if before.is_some() {
             return Ok(RowTaken::Before);
         }
         held.list_row((database, object), row);
@@ -392,13 +392,25 @@ impl LockOwner {
     /// Gives the guard back when the lock was granted, `None` when it was refused. While the request waits, the guard is let go.
     fn acquire_holding<'h>(
         &'h self,
-        mut held: MutexGuard<'h, Held>,
+        held: MutexGuard<'h, Held>,
         resource: Resource,
         mode: Mode,
         wait: bool,
     ) -> Result<Option<MutexGuard<'h, Held>>> {
+        let before = held.modes.get(&resource);
+        self.acquire_beyond(held, resource, (before, mode), wait)
+    }
+
+    /// The same for a caller that knows in which mode the resource is held before.
+    fn acquire_beyond<'h>(
+        &'h self,
+        mut held: MutexGuard<'h, Held>,
+        resource: Resource,
+        (before, mode): (Option<Mode>, Mode),
+        wait: bool,
+    ) -> Result<Option<MutexGuard<'h, Held>>> {
         self.manager.check_granting(resource.database())?;
-        let wanted = match held.modes.get(&resource) {
+        let wanted = match before {
             Some(before) if before.covers(mode) => return Ok(Some(held)),
             Some(before) => before.joined_with(mode),
             None => mode,
