@@ -4,11 +4,12 @@
     benches/instructions.py                              this build, with row versions off and on
     benches/instructions.py --other-build FILE           another build beside it
     benches/instructions.py --statements update,select   some of the statements
+    benches/instructions.py --off --rounds 1 --other-build FILE   only what the goal beside another build needs, each batch once: on a busy machine
     VLFLAB=path benches/instructions.py                  another binary than target/release/vlflab
 
 A machine that others use makes seconds and processor time of the same work differ by a tenth and more; instructions of one build differed by two in
 a hundred between runs: a commit waits for the disk in more or fewer steps. Each server runs under callgrind, which the distribution has (valgrind).
-Every statement is run twice as often in one batch as in another, three times each. What the cheapest of the long batches took more than the
+Every statement is run twice as often in one batch as in another, three times each (--rounds). What the cheapest of the long batches took more than the
 cheapest of the short ones is divided by the repetitions more: the begin of a batch and the login are no part of it. Only the session's thread
 counts, since those in the background wake up by the clock, and Valgrind makes a batch take many times as long.
 
@@ -31,6 +32,8 @@ PASSWORD = "Instructions of a statement 1"
 START_S_MAX = 300
 ROUNDS = 3
 OFF_MAX, ON_MAX = 1.02, 1.15
+# What keeps versions of rows, by the names of the sides.
+ON = {"rcsi": "read_committed_snapshot", "adr": "accelerated_database_recovery ="}
 
 PREPARE = [
     "create database work on (name = work, filename = 'work.mdf', size = 256MB) log on (name = work_log, filename = 'work_log.ldf', size = 512MB)",
@@ -138,25 +141,25 @@ class Server:
         self.errors.close()
 
 
-def of_one(server, name):
+def of_one(server, name, rounds):
     """Instructions of one repetition."""
     batch, times, _ = STATEMENTS[name]
     # Plans, pages and maps are there from then on.
     server.counted(batch(times))
     # A checkpoint, or a file that grows, only adds.
-    few = min(server.counted(batch(times)) for _ in range(ROUNDS))
-    many = min(server.counted(batch(2 * times)) for _ in range(ROUNDS))
+    few = min(server.counted(batch(times)) for _ in range(rounds))
+    many = min(server.counted(batch(2 * times)) for _ in range(rounds))
     return (many - few) / times
 
 
-def measured(name, program, folder, names, settings=()):
+def measured(name, program, folder, names, rounds, settings=()):
     """What one build takes of every statement."""
     server = Server(name, program, folder, settings)
     try:
         server.start()
         found = {}
         for statement in names:
-            found[statement] = of_one(server, statement)
+            found[statement] = of_one(server, statement, rounds)
             print(f"{name}: {statement}: {found[statement]:,.0f}", file=sys.stderr, flush=True)
         return found
     finally:
@@ -166,6 +169,8 @@ def measured(name, program, folder, names, settings=()):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--other-build", type=Path, metavar="FILE")
+    parser.add_argument("--off", action="store_true", help="with row versions off alone")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="COUNT", help="how often each batch is run")
     parser.add_argument("--statements", default="", metavar="NAMES", help="beginnings of their names, with commas")
     asked = parser.parse_args()
     for needed in ("valgrind", "callgrind_control"):
@@ -176,11 +181,11 @@ def main():
         parser.error(f"there is no statement {asked.statements!r}: {', '.join(STATEMENTS)}")
     folder = Path(tempfile.mkdtemp(prefix="vlflab-instructions-", dir="/var/tmp"))
     try:
-        sides = {"off": measured("off", PROGRAM, folder / "off", wanted)}
-        sides["rcsi"] = measured("rcsi", PROGRAM, folder / "rcsi", wanted, ["read_committed_snapshot"])
-        sides["adr"] = measured("adr", PROGRAM, folder / "adr", wanted, ["accelerated_database_recovery ="])
+        sides = {"off": measured("off", PROGRAM, folder / "off", wanted, asked.rounds)}
+        for side, setting in () if asked.off else ON.items():
+            sides[side] = measured(side, PROGRAM, folder / side, wanted, asked.rounds, [setting])
         if asked.other_build:
-            sides["other"] = measured("other", asked.other_build.absolute(), folder / "other", wanted)
+            sides["other"] = measured("other", asked.other_build.absolute(), folder / "other", wanted, asked.rounds)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     sys.exit(judged(sides, wanted))
@@ -189,8 +194,10 @@ def main():
 def judged(sides, wanted):
     """Prints the table; 1 where a goal is missed."""
     has_other = "other" in sides
-    print("| statement | instructions |" + (" beside the other build |" if has_other else "") + " READ_COMMITTED_SNAPSHOT | ACCELERATED_DATABASE_RECOVERY |")
-    print("|---|--:|" + ("--:|" if has_other else "") + "--:|--:|")
+    on = [side for side in ON if side in sides]
+    titles = ["statement", "instructions"] + ["beside the other build"] * has_other + [ON[side].removesuffix(" =").upper() for side in on]
+    print("| " + " | ".join(titles) + " |")
+    print("|---|" + "--:|" * (len(titles) - 1))
     missed = 0
     for name in wanted:
         off = sides["off"][name]
@@ -199,7 +206,7 @@ def judged(sides, wanted):
             ratio = off / sides["other"][name]
             missed += ratio > OFF_MAX
             cells.append(f"{ratio:.3f}")
-        for side in ("rcsi", "adr"):
+        for side in on:
             ratio = sides[side][name] / off
             missed += STATEMENTS[name][2] and ratio > ON_MAX
             cells.append(f"{ratio:.3f}")

@@ -33,6 +33,7 @@
 
 use crate::log::{AtomicLsn, TransactionChain, TransactionId};
 use crate::page::{CATALOG_UNIT, ObjectId, PageId, PageKind, PageRef};
+use foldhash::fast::RandomState;
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -211,11 +212,15 @@ impl MarkedTransactions {
     }
 
     /// Whether something may have to be taken back on a page, whose latch the caller holds.
+    #[inline]
     pub fn concern(&self, id: PageId, page: PageRef<'_>) -> bool {
-        if page.lsn() < self.oldest.load() || !has_rows(page) {
-            return false;
-        }
-        self.list.read().iter().any(|marked| marked.concerns(id, page))
+        page.lsn() >= self.oldest.load() && self.concern_changed(id, page)
+    }
+
+    /// The same of a page that was changed since the oldest of them began.
+    #[cold]
+    fn concern_changed(&self, id: PageId, page: PageRef<'_>) -> bool {
+        has_rows(page) && self.list.read().iter().any(|marked| marked.concerns(id, page))
     }
 
     /// Those that may have changed something on a page, whose exclusive latch the caller holds.
@@ -242,7 +247,7 @@ fn has_rows(page: PageRef<'_>) -> bool {
 /// Pages as bits, in blocks of [`PageSet::BLOCK_PAGES`]: 16 MB at most for a terabyte of data.
 #[derive(Default)]
 struct PageSet {
-    blocks: HashMap<(u16, u32), Box<[u64; PageSet::WORDS]>>,
+    blocks: HashMap<(u16, u32), Box<[u64; PageSet::WORDS]>, RandomState>,
 }
 
 impl PageSet {

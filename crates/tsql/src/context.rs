@@ -190,15 +190,20 @@ impl<'s> Context<'s> {
     ///
     /// # Errors
     /// Those of [`Value::whole`].
+    #[inline]
     pub fn variable_in_memory(&self, slot: usize) -> Result<Value> {
         match self.variable(slot) {
-            value @ Value::Held(_) => {
-                let value = of_variable(value.whole()?);
-                self.set_variable(slot, value.clone())?;
-                Ok(value)
-            }
+            held @ Value::Held(_) => self.read_variable(slot, held),
             value => Ok(value),
         }
+    }
+
+    /// Puts a held value of a variable into memory.
+    #[cold]
+    fn read_variable(&self, slot: usize, held: Value) -> Result<Value> {
+        let value = of_variable(held.whole()?);
+        self.set_variable(slot, value.clone())?;
+        Ok(value)
     }
 
     /// Sets a variable.

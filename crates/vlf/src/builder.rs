@@ -12,7 +12,7 @@ use crate::block::{
     BLOCK_HEADER_BYTES, FLAG_BLOCK, FLAG_CHECKSUM, FLAG_WRITE_START, SLOT_BYTES, sealed_length, stamp_of,
 };
 use crate::bytes::{put, u16_at};
-use crate::checksum::{CRC_OFFSET, XOR_OFFSET, block_crc, block_xor};
+use crate::checksum::{CRC_OFFSET, XOR_OFFSET, used_block_crc, used_block_xor};
 use crate::lsn::Lsn;
 use crate::vlf_header::{FormatVersion, Parity};
 use crate::{BLOCK_BYTES_MAX, SECTOR_BYTES};
@@ -273,9 +273,9 @@ impl<B: DerefMut<Target = [u8]>> BlockBuilder<B> {
         put(block, 0x28, &write_ticks.to_le_bytes());
         put(block, 0x30, &self.durable_before.to_bytes());
         stamp_block(block, self.origin.parity);
-        let crc = block_crc(block);
+        let crc = used_block_crc(block, used);
         put(block, CRC_OFFSET, &crc.to_le_bytes());
-        let checksum = block_xor(block, 0);
+        let checksum = used_block_xor(block, used);
         put(block, XOR_OFFSET, &checksum.to_le_bytes());
         SealedBlock {
             buffer: UsedBuffer {

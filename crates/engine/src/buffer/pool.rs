@@ -14,6 +14,7 @@ use crate::page::{PAGE_BYTES, PageBytes, PageId};
 use crate::seams::Environment;
 use crate::waits::WaitType;
 use disk::AlignedBuffer;
+use foldhash::fast::RandomState;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -96,7 +97,7 @@ pub struct BufferPool {
     pub(super) arena: Arena,
     pub(super) frames: Box<[Frame]>,
     shards: Box<[Shard]>,
-    databases: RwLock<HashMap<DatabaseId, Arc<Attached>>>,
+    databases: RwLock<HashMap<DatabaseId, Arc<Attached>, RandomState>>,
     pub(super) environment: Environment,
     pub(super) counters: Counters,
     /// Frames never used yet begin here.
@@ -132,7 +133,7 @@ impl BufferPool {
             arena: Arena::new(frame_count),
             frames: (0..frame_count).map(|_| Frame::new()).collect(),
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
-            databases: RwLock::new(HashMap::new()),
+            databases: RwLock::default(),
             environment,
             counters: Counters::default(),
             next_unused: AtomicUsize::new(0),

@@ -4,6 +4,7 @@
 //! first request. A count is exact if nothing changes the object while it is being counted.
 
 use crate::page::ObjectId;
+use foldhash::fast::RandomState;
 use parking_lot::RwLock;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,9 +14,9 @@ const OVERFLOWN: i64 = i64::MIN / 2;
 
 #[derive(Default)]
 pub struct RowCounts {
-    counts: RwLock<HashMap<ObjectId, AtomicI64>>,
+    counts: RwLock<HashMap<ObjectId, AtomicI64, RandomState>>,
     /// How many pages the optimizer is to believe that an object has, where UPDATE STATISTICS ... WITH PAGECOUNT has said it.
-    pages_believed: RwLock<HashMap<ObjectId, u64>>,
+    pages_believed: RwLock<HashMap<ObjectId, u64, RandomState>>,
 }
 
 impl RowCounts {

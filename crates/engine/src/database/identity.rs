@@ -20,6 +20,7 @@ use super::system::{SystemTurn, SystemWork, unless_locked};
 use crate::catalog::{CatalogObject, Identity, ObjectDefinition, TableDefinition};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
+use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -121,7 +122,7 @@ pub struct FormerIdentity {
 
 #[derive(Default)]
 pub(super) struct Identities {
-    by_table: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
+    by_table: Mutex<HashMap<u32, Arc<Mutex<State>>, RandomState>>,
 }
 
 impl Database {

@@ -12,6 +12,7 @@ use super::system::{SystemTurn, SystemWork, unless_locked};
 use crate::catalog::{CatalogObject, ObjectDefinition, SequenceDefinition};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
+use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -48,7 +49,7 @@ type Key = (u32, u32);
 
 #[derive(Default)]
 pub(super) struct Sequences {
-    cells: Mutex<HashMap<Key, Arc<Mutex<State>>>>,
+    cells: Mutex<HashMap<Key, Arc<Mutex<State>>, RandomState>>,
 }
 
 impl Database {

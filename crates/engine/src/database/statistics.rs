@@ -15,6 +15,7 @@ use crate::lock::Resource;
 use crate::statistics::Content;
 use crate::store::StoreContext;
 use crate::types::Value;
+use foldhash::fast::RandomState;
 use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -157,7 +158,7 @@ const TABLES_BETWEEN_SWEEPS: usize = 1_024;
 
 /// Those of all tables of a database that were opened.
 #[derive(Default)]
-pub(super) struct ModificationsByTable(RwLock<HashMap<u32, Arc<Modifications>>>);
+pub(super) struct ModificationsByTable(RwLock<HashMap<u32, Arc<Modifications>, RandomState>>);
 
 impl Database {
     /// The modifications of a table.

@@ -60,6 +60,12 @@ impl Queue {
         self.granted.iter().find(|entry| entry.0 == owner).map(|entry| entry.1)
     }
 
+    /// Whether an owner holds it, and others neither hold it nor wait.
+    fn is_held_by_alone(&self, owner: u64) -> bool {
+        let is_own = matches!(self.granted.as_slice(), [(only, _)] if *only == owner);
+        is_own && self.waiting.is_empty()
+    }
+
     /// True when `mode` goes beside every lock granted to others.
     fn fits(&self, owner: u64, mode: Mode) -> bool {
         self.granted
@@ -188,10 +194,16 @@ impl LockManager {
     ///
     /// # Errors
     /// What [`LockManager::refuse`] was given.
+    #[inline]
     pub(super) fn check_granting(&self, database: u16) -> Result<()> {
-        if !self.refuses.load(Ordering::SeqCst) {
-            return Ok(());
+        match self.refuses.load(Ordering::SeqCst) {
+            false => Ok(()),
+            true => self.check_refused(database),
         }
+    }
+
+    #[cold]
+    fn check_refused(&self, database: u16) -> Result<()> {
         self.refused
             .read()
             .get(&database)
@@ -275,6 +287,10 @@ impl LockManager {
             return;
         };
         let queue = entry.get_mut();
+        if mode.is_none() && queue.is_held_by_alone(owner) {
+            entry.remove();
+            return;
+        }
         match mode {
             Some(mode) => queue.grant(owner, mode),
             None => queue.granted.retain(|entry| entry.0 != owner),

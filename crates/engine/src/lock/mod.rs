@@ -18,6 +18,7 @@
 
 mod application;
 mod hasher;
+mod held;
 mod manager;
 mod mode;
 mod owner;

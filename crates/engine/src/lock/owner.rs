@@ -1,25 +1,20 @@
 //! One transaction's side: its locks, its waits, and lock escalation.
 
-use super::hasher::LockMap;
+use super::held::Held;
 use super::manager::{Answer, Price, Verdict, Waiter};
 use super::ranges::LocksRanges;
-use super::{LAST_SYSTEM_OBJECT, LockManager, Mode, Resource};
+use super::{LockManager, Mode, Resource};
 use crate::error::{Error, Result};
 use crate::seams::Clock;
 use crate::waits::{WaitStatistics, WaitType};
 use parking_lot::{Mutex, MutexGuard};
 use std::any::Any;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI8, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Row locks on one table after which one table lock is tried instead (sql-docs: "Lock escalation", 5,000 locks).
 pub const ESCALATION_THRESHOLD: u32 = 5_000;
-/// Entries for which an owner keeps room between transactions.
-const KEPT_ENTRIES_MAX: usize = 64;
-/// Tables for which it does.
-const KEPT_TABLES_MAX: usize = 8;
 /// How often a waiter looks up to see whether its batch was cancelled.
 const CANCEL_CHECK: Duration = Duration::from_millis(20);
 
@@ -39,6 +34,8 @@ pub struct LockOwner {
     cancel: Arc<AtomicBool>,
     /// What a statement holds beside locks, by database; see [`LockOwner::keep_reading`].
     reading: Mutex<Vec<(u16, Box<dyn Any + Send>)>>,
+    /// Whether it holds any.
+    has_reading: AtomicBool,
     pub(super) locks_ranges: LocksRanges,
 }
 
@@ -51,50 +48,6 @@ pub enum RowTaken {
     Before,
     /// It is not: another owner is in the way, and the request does not wait.
     Refused,
-}
-
-#[derive(Default)]
-pub(super) struct Held {
-    pub(super) modes: LockMap<Resource, Mode>,
-    pub(super) rows_by_object: LockMap<(u16, u32), RowLocks>,
-}
-
-#[derive(Default)]
-pub(super) struct RowLocks {
-    pub(super) rows: Vec<Resource>,
-    next_attempt: u32,
-}
-
-impl Held {
-    /// Whether an object has so many row locks that its table lock should be tried. A failed attempt is repeated after 1,250
-    /// more of them, as SQL Server does.
-    fn is_escalation_due(&mut self, database: u16, object: u32) -> bool {
-        if object <= LAST_SYSTEM_OBJECT {
-            return false;
-        }
-        let Some(locks) = self.rows_by_object.get_mut(&(database, object)) else {
-            return false;
-        };
-        let count = locks.rows.len() as u32;
-        if count < ESCALATION_THRESHOLD.max(locks.next_attempt) {
-            return false;
-        }
-        locks.next_attempt = count + 1_250;
-        true
-    }
-
-    /// Forgets the lists of row locks. The next transaction most likely changes a row or two of the same tables: the room of
-    /// short lists stays.
-    fn forget_rows(&mut self) {
-        if self.rows_by_object.len() > KEPT_TABLES_MAX {
-            self.rows_by_object.clear();
-        }
-        self.rows_by_object.retain(|_, locks| {
-            locks.rows.clear();
-            locks.next_attempt = 0;
-            locks.rows.capacity() <= KEPT_ENTRIES_MAX
-        });
-    }
 }
 
 static NEXT_OWNER: AtomicU64 = AtomicU64::new(1);
@@ -122,6 +75,7 @@ impl LockOwner {
             log_bytes: AtomicU64::new(0),
             cancel,
             reading: Mutex::new(Vec::new()),
+            has_reading: AtomicBool::new(false),
             locks_ranges: LocksRanges::default(),
         }
     }
@@ -220,13 +174,13 @@ impl LockOwner {
     fn acquire_row(&self, database: u16, object: u32, row: Resource, mode: Mode, wait: bool) -> Result<RowTaken> {
         let table = Resource::Object(database, object);
         let mut held = self.held.lock();
-        let mut table_mode = held.modes.get(&table).copied();
+        let mut table_mode = held.modes.get(&table);
         if !table_mode.is_some_and(|held| held.covers(mode.intent())) {
             match self.acquire_holding(held, table, mode.intent(), wait)? {
                 Some(still_held) => held = still_held,
                 None => return Ok(RowTaken::Refused),
             }
-            table_mode = held.modes.get(&table).copied();
+            table_mode = held.modes.get(&table);
         }
         if table_mode.is_some_and(|held| held.covers_rows_in(mode)) {
             return Ok(RowTaken::Before);
@@ -238,15 +192,14 @@ impl LockOwner {
             }
             held = self.held.lock();
         }
-        let is_new = !held.modes.contains_key(&row);
-        let Some(mut held) = self.acquire_holding(held, row, mode, wait)? else {
+        let before = held.modes.get(&row);
+        let Some(mut held) = self.acquire_beyond(held, row, (before, mode), wait)? else {
             return Ok(RowTaken::Refused);
         };
-        if !is_new {
+        if before.is_some() {
             return Ok(RowTaken::Before);
         }
-        let locks = held.rows_by_object.entry((database, object)).or_default();
-        locks.rows.push(row);
+        held.list_row((database, object), row);
         Ok(RowTaken::New)
     }
 
@@ -266,7 +219,7 @@ impl LockOwner {
 
     /// The mode held on `resource`.
     pub fn mode_of(&self, resource: &Resource) -> Option<Mode> {
-        self.held.lock().modes.get(resource).copied()
+        self.held.lock().modes.get(resource)
     }
 
     /// Gives back one resource.
@@ -277,25 +230,16 @@ impl LockOwner {
     /// Ends what one statement has locked an object for: gives back a lock that nothing has been added to, down to what was held before
     /// it. The intent of a table stays while one of its rows is locked.
     pub fn end_of_statement(&self, resource: Resource, taken: Mode, before: Option<Mode>) {
-        if self.mode_of(&resource) != Some(taken) {
+        let mut held = self.held.lock();
+        if held.modes.get(&resource) != Some(taken) {
             return;
         }
         let is_bare = before.is_none_or(|before| before == Mode::SchS);
-        let left = match is_bare && self.has_locked_rows_of(&resource) {
+        let left = match is_bare && held.has_rows_of(resource) {
             true => Some(Mode::IS),
             false => before,
         };
-        self.restore(resource, left);
-    }
-
-    /// Whether a row of this table is locked.
-    fn has_locked_rows_of(&self, table: &Resource) -> bool {
-        let Resource::Object(database, object) = *table else {
-            return false;
-        };
-        let held = self.held.lock();
-        let locks = held.rows_by_object.get(&(database, object));
-        locks.is_some_and(|locks| !locks.rows.is_empty())
+        self.restore_holding(&mut held, resource, left);
     }
 
     /// Holds what `begin` answers until the statement that reads in this database ends; nothing if it holds such a thing already.
@@ -303,20 +247,23 @@ impl LockOwner {
         let mut reading = self.reading.lock();
         if !reading.iter().any(|(other, _)| *other == database) {
             reading.push((database, begin()));
+            self.has_reading.store(true, Ordering::Release);
         }
     }
 
     /// The statement has read.
     pub fn end_of_reading(&self) {
-        let ended = std::mem::take(&mut *self.reading.lock());
-        drop(ended);
+        if self.has_reading.load(Ordering::Acquire) && self.has_reading.swap(false, Ordering::AcqRel) {
+            let ended = std::mem::take(&mut *self.reading.lock());
+            drop(ended);
+        }
     }
 
     /// Gives back everything.
     pub fn release_all(&self) {
         self.end_of_reading();
         let held = std::mem::take(&mut *self.held.lock());
-        for &resource in held.modes.keys() {
+        for (resource, _) in held.modes.iter() {
             self.manager.set(self.id, resource, None);
             if matches!(resource, Resource::Application(..)) {
                 self.manager.applications.forget(resource, self.id);
@@ -331,7 +278,7 @@ impl LockOwner {
         self.end_of_reading();
         let mut held = self.held.lock();
         held.forget_rows();
-        held.modes.retain(|&resource, mode| {
+        held.modes.retain(|resource, mode| {
             if matches!(resource, Resource::Application(..)) {
                 let left = self.manager.applications.end_of_transaction(resource, self.id);
                 self.manager.set(self.id, resource, left);
@@ -344,10 +291,6 @@ impl LockOwner {
             }
             stays
         });
-        if held.modes.capacity() > KEPT_ENTRIES_MAX {
-            // Every later release would walk the room that a large transaction needed.
-            held.modes.shrink_to(KEPT_ENTRIES_MAX);
-        }
         self.locks_ranges.end(&self.manager);
     }
 
@@ -362,7 +305,7 @@ impl LockOwner {
             Arc::default(),
         );
         let (mut held, mut inherited) = (self.held.lock(), heir.held.lock());
-        held.modes.retain(|&resource, &mut mode| {
+        held.modes.retain(|resource, &mut mode| {
             let stays = resource.database() != database
                 || matches!(resource, Resource::Database(_) | Resource::Application(..));
             if !stays {
@@ -378,7 +321,7 @@ impl LockOwner {
             } else {
                 &mut held
             };
-            owner.rows_by_object.insert(object, rows);
+            owner.list_rows(object, rows);
         }
         self.locks_ranges.count_heir(&self.manager, &heir.locks_ranges);
         drop((held, inherited));
@@ -407,11 +350,14 @@ impl LockOwner {
     }
 
     pub(super) fn restore(&self, resource: Resource, mode: Option<Mode>) {
-        let mut held = self.held.lock();
+        self.restore_holding(&mut self.held.lock(), resource, mode);
+    }
+
+    fn restore_holding(&self, held: &mut Held, resource: Resource, mode: Option<Mode>) {
         match mode {
             Some(mode) => held.modes.insert(resource, mode),
             None => held.modes.remove(&resource),
-        };
+        }
         self.manager.set(self.id, resource, mode);
     }
 
@@ -446,17 +392,28 @@ impl LockOwner {
     /// Gives the guard back when the lock was granted, `None` when it was refused. While the request waits, the guard is let go.
     fn acquire_holding<'h>(
         &'h self,
-        mut held: MutexGuard<'h, Held>,
+        held: MutexGuard<'h, Held>,
         resource: Resource,
         mode: Mode,
         wait: bool,
     ) -> Result<Option<MutexGuard<'h, Held>>> {
+        let before = held.modes.get(&resource);
+        self.acquire_beyond(held, resource, (before, mode), wait)
+    }
+
+    /// The same for a caller that knows in which mode the resource is held before.
+    fn acquire_beyond<'h>(
+        &'h self,
+        mut held: MutexGuard<'h, Held>,
+        resource: Resource,
+        (before, mode): (Option<Mode>, Mode),
+        wait: bool,
+    ) -> Result<Option<MutexGuard<'h, Held>>> {
         self.manager.check_granting(resource.database())?;
-        let place = held.modes.entry(resource);
-        let wanted = match &place {
-            Entry::Occupied(entry) if entry.get().covers(mode) => return Ok(Some(held)),
-            Entry::Occupied(entry) => entry.get().joined_with(mode),
-            Entry::Vacant(_) => mode,
+        let wanted = match before {
+            Some(before) if before.covers(mode) => return Ok(Some(held)),
+            Some(before) => before.joined_with(mode),
+            None => mode,
         };
         let timeout_ms = self.timeout_ms.load(Ordering::Relaxed);
         let price = Price {
@@ -471,7 +428,7 @@ impl LockOwner {
             wait && timeout_ms != 0,
         ) {
             Answer::Granted => {
-                place.insert_entry(wanted);
+                held.modes.insert(resource, wanted);
                 Ok(Some(held))
             }
             Answer::Refused if wait => Err(Error::lock_timeout()),
@@ -552,6 +509,7 @@ fn wait_type(mode: Mode) -> WaitType {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::lock::LAST_SYSTEM_OBJECT;
     use crate::seams::SystemClock;
 
     const TABLE: u32 = LAST_SYSTEM_OBJECT + 1;
@@ -786,7 +744,7 @@ mod tests {
         assert_eq!([take(Mode::S, true), take(Mode::U, true)], [RowTaken::Before; 2]);
         reader.unlock_row(5, TABLE, ROW_A);
         assert_eq!(manager.rows().len(), 1, "the intent on the table");
-        assert!(!reader.has_locked_rows_of(&Resource::Object(5, TABLE)));
+        assert!(!reader.held.lock().has_rows_of(Resource::Object(5, TABLE)));
         let other = owner(&manager, 52);
         other.lock_row(5, TABLE, ROW_A, Mode::X).unwrap();
         assert_eq!(take(Mode::S, false), RowTaken::Refused);

@@ -80,13 +80,11 @@ impl LockOwner {
     pub fn write_locks(&self, database: u16) -> Option<Vec<WriteLock>> {
         let held = self.held.lock();
         let mut locks = Vec::new();
-        for (resource, mode) in &held.modes {
-            match *resource {
-                Resource::Object(of, _) if of == database && *mode == Mode::SchM => return None,
-                Resource::Name(of, _) if of == database && *mode == Mode::X => return None,
-                Resource::Object(of, table) if of == database && *mode == Mode::X => {
-                    locks.push(WriteLock::Table(table))
-                }
+        for (resource, mode) in held.modes.iter() {
+            match resource {
+                Resource::Object(of, _) if of == database && mode == Mode::SchM => return None,
+                Resource::Name(of, _) if of == database && mode == Mode::X => return None,
+                Resource::Object(of, table) if of == database && mode == Mode::X => locks.push(WriteLock::Table(table)),
                 _ => {}
             }
         }

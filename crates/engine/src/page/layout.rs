@@ -233,6 +233,7 @@ impl<'a> PageRef<'a> {
     }
 
     /// Offset and length of a row's bytes. `None` for an empty slot.
+    #[inline]
     pub(super) fn locate(self, slot: u16) -> Result<Option<(usize, usize)>, Damage> {
         let slot = usize::from(slot);
         if slot >= usize::from(self.slot_count()) {
@@ -259,6 +260,7 @@ impl<'a> PageRef<'a> {
     }
 
     /// The row of a slot. `None` when the slot is empty, does not exist, or is damaged (which [`super::verify_page`] tells).
+    #[inline]
     pub fn row(self, slot: u16) -> Option<&'a [u8]> {
         let (start, row_bytes) = self.locate(slot).ok()??;
         self.bytes.get(start..start + row_bytes)

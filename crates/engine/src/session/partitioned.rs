@@ -22,6 +22,7 @@ use crate::lock::LockOwner;
 use crate::page::ObjectId;
 use crate::store::{ObjectRoot, PageSample, Placement, ReadMode, RowLocator, unit_of_page};
 use crate::types::{KeyDirection, Value};
+use foldhash::fast::RandomState;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Bound;
 
@@ -36,7 +37,7 @@ pub(super) struct Partitions {
     /// By place of an index in the definition: the boundaries as beginnings of its keys, where the column leads it.
     leading: Vec<Option<PartitionRanges>>,
     /// Which partition a page of rows is of.
-    by_unit: HashMap<ObjectId, usize>,
+    by_unit: HashMap<ObjectId, usize, RandomState>,
 }
 
 impl Partitions {

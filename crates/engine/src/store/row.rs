@@ -187,6 +187,7 @@ pub fn encode_tree_row(key: &[u8], payload: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Key and payload of a tree row; `None` when the key is longer than the row.
+#[inline]
 pub fn parse_tree_row(row: &[u8]) -> Option<(&[u8], &[u8])> {
     let [status, low, high] = *row.first_chunk::<3>()?;
     if status & UNKNOWN != 0 {
@@ -206,15 +207,45 @@ pub struct Splice<'a> {
     pub after: &'a [u8],
 }
 
+/// How many bytes two texts have in common at the front; eight are compared at a time.
+fn same_at_front(before: &[u8], after: &[u8]) -> usize {
+    let (words, _) = before.as_chunks::<8>();
+    let (others, _) = after.as_chunks::<8>();
+    for (index, (word, other)) in words.iter().zip(others).enumerate() {
+        let different = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*other);
+        if different != 0 {
+            return index * 8 + (different.trailing_zeros() / 8) as usize;
+        }
+    }
+    let compared = words.len().min(others.len()) * 8;
+    let rest = before[compared..].iter().zip(&after[compared..]);
+    compared + rest.take_while(|(a, b)| a == b).count()
+}
+
+/// The same at the back.
+fn same_at_back(before: &[u8], after: &[u8]) -> usize {
+    let (_, words) = before.as_rchunks::<8>();
+    let (_, others) = after.as_rchunks::<8>();
+    for (index, (word, other)) in words.iter().rev().zip(others.iter().rev()).enumerate() {
+        let different = u64::from_le_bytes(*word) ^ u64::from_le_bytes(*other);
+        if different != 0 {
+            return index * 8 + (different.leading_zeros() / 8) as usize;
+        }
+    }
+    let compared = words.len().min(others.len()) * 8;
+    let (before, after) = (&before[..before.len() - compared], &after[..after.len() - compared]);
+    let rest = before.iter().rev().zip(after.iter().rev());
+    compared + rest.take_while(|(a, b)| a == b).count()
+}
+
 /// Finds the smallest middle that turns `before` into `after`; `None` when they are equal.
 pub fn splice<'a>(before: &'a [u8], after: &'a [u8]) -> Option<Splice<'a>> {
     let shorter = before.len().min(after.len());
-    let front = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let front = same_at_front(before, after);
     if front == shorter && before.len() == after.len() {
         return None;
     }
-    let back = before.iter().rev().zip(after.iter().rev());
-    let back = back.take(shorter - front).take_while(|(a, b)| a == b).count();
+    let back = same_at_back(&before[front..], &after[front..]);
     Some(Splice {
         offset: front,
         before: &before[front..before.len() - back],
@@ -262,6 +293,41 @@ mod tests {
         for bit in [16, 32, 64, 128] {
             assert_eq!(parse_heap_row(&[bit, 0, 0, 0, 0, 0, 0, 0, 0]), None);
             assert_eq!(parse_tree_row(&[bit, 0, 0]), None);
+        }
+    }
+
+    /// Every length around the words that are compared at once, with one or two bytes changed, and bytes taken away in the middle.
+    #[test]
+    fn the_middle_of_a_splice_is_the_smallest() {
+        let smallest = |before: &[u8], after: &[u8]| {
+            let shorter = before.len().min(after.len());
+            let front = (0..shorter).take_while(|&at| before[at] == after[at]).count();
+            let same = |at: &usize| before[before.len() - 1 - at] == after[after.len() - 1 - at];
+            let back = (0..shorter - front).take_while(same).count();
+            (front, before.len() - back, after.len() - back)
+        };
+        let check = |before: &[u8], after: &[u8]| {
+            let found = splice(before, after).unwrap();
+            let ends = [found.before, found.after].map(|middle| found.offset + middle.len());
+            assert_eq!(
+                (found.offset, ends[0], ends[1]),
+                smallest(before, after),
+                "{before:?} {after:?}"
+            );
+        };
+        for length in 1..28 {
+            let before: Vec<u8> = (0..length).map(|at| at as u8 % 3).collect();
+            for first in 0..length {
+                for last in first..length {
+                    let mut after = before.clone();
+                    after[first] ^= 8;
+                    after[last] |= 128;
+                    check(&before, &after);
+                    check(&before, &[&before[..first], &before[last + 1..]].concat());
+                    check(&[&before[..first], &before[last + 1..]].concat(), &before);
+                }
+            }
+            assert!(splice(&before, &before).is_none());
         }
     }
 

@@ -38,6 +38,7 @@ use crate::buffer::DatabaseStorage;
 use crate::error::Result;
 use crate::log::TransactionChain;
 use crate::page::{HEADER_BYTES, INTERVAL_EXTENTS, ObjectId, PAGE_BYTES, PageId, PageKind, PageOperation};
+use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -203,7 +204,7 @@ pub struct ObjectRoot {
 /// The space of one database: a copy in memory of its space maps, and the insert state of its open objects.
 pub struct SpaceMap {
     allocation: Mutex<Allocation>,
-    objects: Mutex<HashMap<ObjectId, Arc<ObjectSpace>>>,
+    objects: Mutex<HashMap<ObjectId, Arc<ObjectSpace>, RandomState>>,
     /// The units of large values that are open.
     pub large: LargeUnits,
     reserve_extents: AtomicU32,
@@ -230,7 +231,7 @@ impl SpaceMap {
     pub fn open(storage: &DatabaseStorage) -> Result<SpaceMap> {
         let map = SpaceMap {
             allocation: Mutex::new(Allocation::of(Vec::new())),
-            objects: Mutex::new(HashMap::new()),
+            objects: Mutex::default(),
             large: LargeUnits::default(),
             reserve_extents: AtomicU32::new(RESERVE_EXTENTS_MIN),
             kept_still: Mutex::new(0),

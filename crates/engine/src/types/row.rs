@@ -413,7 +413,7 @@ impl RowLayout {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn decode(&self, bytes: &[u8], column: usize) -> Result<Value> {
         // By far the most columns are numbers: these are not worth a call.
         match (self.columns[column].0, bytes) {
@@ -576,7 +576,7 @@ impl<'row> RowColumns<'_, 'row> {
     ///
     /// # Errors
     /// 824 when the row contradicts itself.
-    #[inline]
+    #[inline(always)]
     pub fn stored(&self, column: usize) -> Result<Stored<'row>> {
         let Some(&(_, place)) = self.layout.columns.get(column) else {
             return Err(Error::assertion("a column number beyond the table's"));
@@ -621,7 +621,7 @@ impl<'row> RowColumns<'_, 'row> {
     ///
     /// # Errors
     /// 824 when the row contradicts itself; those of [`ReadOffRow::read`] for a column that lies outside.
-    #[inline]
+    #[inline(always)]
     pub fn value(&self, column: usize) -> Result<Value> {
         match self.stored(column)? {
             Stored::Null => Ok(Value::Null),

@@ -276,6 +276,7 @@ fn decode_columns(node: &ScanNode, columns: &[usize], values: &RowColumns<'_, '_
 }
 
 /// As [`decode_columns`], with long values of some columns unread.
+#[inline(never)]
 fn decode_holding(node: &ScanNode, columns: &[usize], values: &RowColumns<'_, '_>, row: &mut [Value]) -> Result<()> {
     for &column in columns {
         if let Some(target) = row.get_mut(node.offset + column) {
@@ -310,7 +311,11 @@ struct Scan<'p> {
     /// Columns that the plan reads and no test does.
     others: Vec<usize>,
     rows: TableScan<'p>,
+    /// How many rows the batch read last has.
+    batch_rows: usize,
     next: usize,
+    /// Whether the plan asks where rows are.
+    shows_rows: bool,
     /// The key of the row at hand.
     key: Vec<u8>,
 }
@@ -386,7 +391,9 @@ impl<'p> Scan<'p> {
             tests: conditions.iter().map(&mut test_of).collect(),
             others,
             rows,
+            batch_rows: 0,
             next: 0,
+            shows_rows: node.shows_rows(),
             key: Vec::new(),
         }
     }
@@ -426,12 +433,13 @@ impl<'p> Scan<'p> {
 impl Operator for Scan<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         loop {
-            while self.next >= self.rows.len() {
+            while self.next >= self.batch_rows {
                 let batch = within_timeout(self.node, context, || self.rows.next_batch());
                 if !batch.map_err(|error| named(self.node, error))? {
+                    (self.next, self.batch_rows) = (0, 0);
                     return Ok(false);
                 }
-                self.next = 0;
+                (self.next, self.batch_rows) = (0, self.rows.len());
             }
             cancel::spend(1)?;
             let position = self.next;
@@ -439,7 +447,7 @@ impl Operator for Scan<'_> {
             if !self.take(position, context, row)? {
                 continue;
             }
-            if self.node.shows_rows()
+            if self.shows_rows
                 && let Some(locator) = self.rows.locator(position)
             {
                 place_locator(self.node, &locator, row)?;

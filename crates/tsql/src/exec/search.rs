@@ -58,6 +58,7 @@ impl<'p> Search<'p> {
     ///
     /// # Errors
     /// 3624 for an index that is gone.
+    #[inline]
     pub(super) fn new(
         node: &'p ScanNode,
         seek: &'p IndexSeek,

@@ -89,7 +89,7 @@ impl Pipeline<'_> {
         let Some(Period {
             history: Some(Writer::Table(writer)),
             ..
-        }) = &mut self.period
+        }) = self.period.as_deref_mut()
         else {
             return Ok(());
         };

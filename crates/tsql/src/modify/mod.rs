@@ -175,7 +175,7 @@ pub struct Pipeline<'p> {
     has_virtual: bool,
     row_version: Option<usize>,
     /// The period SYSTEM_TIME of the target.
-    period: Option<Period<'p>>,
+    period: Option<Box<Period<'p>>>,
     /// Whether a station besides the write looks at new rows of an INSERT and of an UPDATE, or the write compares long values of them.
     looks_at_rows: [bool; 2],
 }
@@ -202,6 +202,7 @@ impl<'p> Pipeline<'p> {
         if cascades.has_any() {
             references.look_at_end();
         }
+        let facts = columns.facts(target);
         let firing = columns.firing.as_deref();
         let events = firing.map_or(&[][..], |firing| &firing.events);
         let is_instead = firing.is_some_and(|firing| {
@@ -223,12 +224,11 @@ impl<'p> Pipeline<'p> {
             kept: KeptRows::default(),
             beside: Vec::new(),
             count: 0,
-            has_computed: columns.has_computed(true),
-            has_virtual: columns.has_computed(false),
-            row_version: columns.row_version(),
-            period: Period::new(context, columns)?,
-            looks_at_rows: [RowAction::Insert, RowAction::Update]
-                .map(|action| columns.needs_row_path(action, output.is_some()) || target.compares_long_values()),
+            has_computed: facts.has_computed,
+            has_virtual: facts.has_virtual,
+            row_version: facts.row_version,
+            period: Period::new(context, columns)?.map(Box::new),
+            looks_at_rows: facts.looks_at_rows.map(|looks| looks || output.is_some()),
         })
     }
 
@@ -548,9 +548,9 @@ impl<'p> Pipeline<'p> {
     }
 
     /// Hands over the rows that triggers are for. The target of a statement has its triggers fired for no rows as well.
-    fn fire_into(self, fired: &mut Vec<Fired>) {
+    fn fire_into(&mut self, fired: &mut Vec<Fired>) {
         let Some(firing) = &self.columns.firing else { return };
-        for (event, rows) in self.changed.into_iter().enumerate() {
+        for (event, rows) in std::mem::take(&mut self.changed).into_iter().enumerate() {
             fired.push(Fired {
                 firing: firing.clone(),
                 event,

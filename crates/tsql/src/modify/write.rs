@@ -132,7 +132,7 @@ pub(super) struct TableWriter<'p> {
     context: &'p Context<'p>,
     table: &'p Table,
     allowed: Option<Fill>,
-    fill: Option<TableFill<'p>>,
+    fill: Option<Box<TableFill<'p>>>,
     /// Where rows go one by one.
     placement: Placement,
 }
@@ -203,7 +203,7 @@ impl TableWriter<'_> {
             self.allowed = None;
             return Ok(());
         }
-        self.fill = Some(self.table.fill()?);
+        self.fill = Some(Box::new(self.table.fill()?));
         Ok(())
     }
 }

@@ -1,11 +1,13 @@
 //! The variables a batch declares: slots and types, known before its first statement is bound.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use engine::catalog::{Bindings, CheckConstraint, ComputedColumn, LockEscalation, TableDefinition};
 use engine::error::Result;
 use engine::types::{Collation, SqlType};
+use foldhash::fast::RandomState;
 
 use crate::ast::{
     ColumnDefinition, ConstraintKind, Declaration, DeclarationKind, IndexColumn, OptionValue, Statement, StatementKind,
@@ -232,10 +234,18 @@ impl TableVariableShape {
     }
 }
 
+/// A name in lower case, as variables are looked up. Every SET looks for its variable, most often by a name that is so already.
+fn folded(name: &str) -> Cow<'_, str> {
+    match name.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(name.to_lowercase()),
+    }
+}
+
 /// The variables of a batch or procedure.
 #[derive(Clone, Debug, Default)]
 pub struct VariableScope {
-    scalars: HashMap<String, (usize, SqlType)>,
+    scalars: HashMap<String, (usize, SqlType), RandomState>,
     types: Vec<SqlType>,
     tables: HashMap<String, (usize, Arc<TableVariableShape>)>,
     shapes: Vec<Arc<TableVariableShape>>,
@@ -263,14 +273,12 @@ impl VariableScope {
 
     /// The slot and type of a scalar variable.
     pub fn scalar(&self, name: &str) -> Option<(usize, SqlType)> {
-        self.scalars.get(&name.to_lowercase()).copied()
+        self.scalars.get(&*folded(name)).copied()
     }
 
     /// The slot and shape of a table variable.
     pub fn table(&self, name: &str) -> Option<(usize, &Arc<TableVariableShape>)> {
-        self.tables
-            .get(&name.to_lowercase())
-            .map(|(slot, shape)| (*slot, shape))
+        self.tables.get(&*folded(name)).map(|(slot, shape)| (*slot, shape))
     }
 
     /// The types of the scalars, by slot.
@@ -358,7 +366,7 @@ impl VariableScope {
 
     /// Whether a name is that of a cursor variable.
     pub(crate) fn is_cursor(&self, name: &str) -> bool {
-        !self.cursors.is_empty() && self.cursors.contains(&name.to_lowercase())
+        !self.cursors.is_empty() && self.cursors.contains(&*folded(name))
     }
 
     /// The ids in the catalog of the types that its declarations name, beside the system's.

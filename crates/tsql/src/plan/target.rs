@@ -3,7 +3,7 @@
 //! Invariant: code that skips a station of `modify` first asks [`TargetColumns::needs_row_path`]. A feature that must see each changed row
 //! gets a line in the table there, which disables every fast path for it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use engine::error::Result;
 use engine::types::{Collation, HeldForm, HeldValue, SqlType, Value};
@@ -210,6 +210,32 @@ pub struct TargetColumns {
     pub ignores_duplicates: bool,
     /// `database.schema.table`
     pub table_name: String,
+    /// What every execution asks of them.
+    pub known: Known,
+}
+
+/// What a change asks of its target's columns each time it is executed, found once for a plan.
+#[derive(Clone, Copy, Debug)]
+pub struct TargetFacts {
+    /// Whether there are computed columns that rows have.
+    pub has_computed: bool,
+    /// Whether there are computed columns of which rows have nothing.
+    pub has_virtual: bool,
+    /// As [`TargetColumns::row_version`].
+    pub row_version: Option<usize>,
+    /// Whether new rows of an INSERT and of an UPDATE are looked at beside being written ([`TargetColumns::needs_row_path`] without OUTPUT), or
+    /// writing them compares long values ([`Target::compares_long_values`]).
+    pub looks_at_rows: [bool; 2],
+}
+
+/// Facts that are known once they were asked for. A copy knows none: it may be given other columns.
+#[derive(Debug, Default)]
+pub struct Known(OnceLock<TargetFacts>);
+
+impl Clone for Known {
+    fn clone(&self) -> Known {
+        Known::default()
+    }
 }
 
 /// What is done to a row.
@@ -230,6 +256,17 @@ impl TargetColumns {
         let mut columns = self.columns.iter();
         let is_wanted = !self.is_text_write;
         columns.position(|column| is_wanted && column.sql_type == SqlType::RowVersion)
+    }
+
+    /// What an execution asks of them; `target` is what they are the columns of. They are complete when they are first asked for.
+    pub fn facts(&self, target: &Target) -> &TargetFacts {
+        self.known.0.get_or_init(|| TargetFacts {
+            has_computed: self.has_computed(true),
+            has_virtual: self.has_computed(false),
+            row_version: self.row_version(),
+            looks_at_rows: [RowAction::Insert, RowAction::Update]
+                .map(|action| self.needs_row_path(action, false) || target.compares_long_values()),
+        })
     }
 
     /// Sets the columns of the period, which every UPDATE does. Station 1 of `modify` knows the values.
@@ -381,6 +418,9 @@ mod tests {
             columns: vec![column.clone()],
             ..TargetColumns::default()
         };
+        // What is known of the plain ones is not known of those that are made from them.
+        let variable = Target::Variable(0, Arc::default());
+        assert_eq!(plain.facts(&variable).looks_at_rows, [false, false]);
         let check = TargetColumns {
             checks: vec![Check {
                 name: "c".into(),
@@ -432,6 +472,12 @@ mod tests {
         for (columns, has_output, expected) in table {
             let found = [Insert, Update, Delete].map(|action| columns.needs_row_path(action, has_output));
             assert_eq!(found, expected, "{columns:?}");
+            let [insert, update, _] = expected;
+            let facts = columns.facts(&variable);
+            assert!(has_output || facts.looks_at_rows == [insert, update], "{columns:?}");
+            assert_eq!(facts.row_version, columns.row_version());
+            let computed = [true, false].map(|stored| columns.has_computed(stored));
+            assert_eq!([facts.has_computed, facts.has_virtual], computed);
         }
     }
 }

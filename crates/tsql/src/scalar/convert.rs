@@ -219,10 +219,15 @@ pub fn recollated(value: Value, sql_type: SqlType, collation: Collation) -> Valu
     Value::Text(text.collated(collation))
 }
 
+/// What strings of fixed length are padded with, so many at a time.
+const BLANKS: &str = "                                ";
+
 /// Fits a text into a character type: foreign characters replaced, cut, padded.
 fn fit_text(text: &Text, to: SqlType) -> Result<Value> {
     let units_of = Units::of(to, text.collation());
-    let is_ascii = text.is_ascii();
+    // Every look at a text's characters checks them.
+    let own: &str = text;
+    let is_ascii = own.is_ascii();
     if units_of == Units::CodePage && !is_ascii && !cp1252::holds(text) {
         let charge = string_room(text.len())?;
         let replaced = cp1252::fitted(text);
@@ -232,15 +237,18 @@ fn fit_text(text: &Text, to: SqlType) -> Result<Value> {
         return Ok(Value::Text(text.clone()));
     };
     let units = usize::from(units);
-    let length = if is_ascii { text.len() } else { units_of.count(text) };
+    let length = if is_ascii { own.len() } else { units_of.count(own) };
     let fixed = matches!(to, SqlType::Char(_) | SqlType::NChar(_));
     if length > units {
         return Ok(Value::text(units_of.cut(text, units)).collated(text.collation()));
     }
     if fixed && length < units {
-        let mut padded = String::with_capacity(text.len() + units - length);
-        padded.push_str(text);
-        padded.extend(std::iter::repeat_n(' ', units - length));
+        let padded_bytes = own.len() + units - length;
+        let mut padded = String::with_capacity(padded_bytes);
+        padded.push_str(own);
+        while padded.len() < padded_bytes {
+            padded.push_str(&BLANKS[..BLANKS.len().min(padded_bytes - padded.len())]);
+        }
         return Ok(Value::from(padded).collated(text.collation()));
     }
     Ok(Value::Text(text.clone()))

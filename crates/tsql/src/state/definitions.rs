@@ -224,7 +224,9 @@ impl SessionState {
     /// Ends the locks that are held for a statement and not for its transaction.
     pub(crate) fn end_statement_locks(&self) {
         drop(self.transaction.statement_snapshot.take());
-        for lock in self.transaction.statement_locks.take().into_iter().rev() {
+        // The next statement uses the list's memory again.
+        let mut locks = self.transaction.statement_locks.borrow_mut();
+        for lock in locks.drain(..).rev() {
             self.locks.end_of_statement(lock.resource, lock.taken, lock.before);
         }
     }

@@ -9,6 +9,7 @@ use super::{Readers, Reading};
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::page::{ObjectId, PageId, PageKind};
+use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -273,7 +274,7 @@ impl UnitsBeside {
 #[derive(Default)]
 pub struct LargeUnits {
     /// By the unit of the rows.
-    beside: Mutex<HashMap<ObjectId, Arc<UnitsBeside>>>,
+    beside: Mutex<HashMap<ObjectId, Arc<UnitsBeside>, RandomState>>,
     pub(super) readers: Arc<Readers>,
 }
 

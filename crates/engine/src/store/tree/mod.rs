@@ -745,11 +745,21 @@ fn parse<'r>(storage: &DatabaseStorage, id: PageId, row: &'r [u8]) -> Result<(&'
     parse_tree_row(row).ok_or_else(|| damaged(storage, id, "a tree row's key is longer than the row"))
 }
 
+/// The key in a slot. A search asks for a dozen of them.
+#[inline]
 fn key_at<'p>(storage: &DatabaseStorage, page: PageRef<'p>, id: PageId, slot: u16) -> Result<&'p [u8]> {
-    let row = page
-        .row(slot)
-        .ok_or_else(|| damaged(storage, id, "a tree page has an empty slot"))?;
-    Ok(parse(storage, id, row)?.0)
+    match page.row(slot).and_then(parse_tree_row) {
+        Some((key, _)) => Ok(key),
+        None => Err(no_key_at(storage, page, id, slot)),
+    }
+}
+
+#[cold]
+fn no_key_at(storage: &DatabaseStorage, page: PageRef<'_>, id: PageId, slot: u16) -> Error {
+    match page.row(slot) {
+        Some(_) => damaged(storage, id, "a tree row's key is longer than the row"),
+        None => damaged(storage, id, "a tree page has an empty slot"),
+    }
 }
 
 fn empty_leaf(object: ObjectId, next: PageId, previous: PageId) -> PageOperation<'static> {
