@@ -167,6 +167,7 @@ fn visible(shown: &[ResultColumn], alias: &Identifier, names: &[Identifier]) -> 
             row_guid: false,
             from_table: false,
             with_document: false,
+            xml_collection: None,
             row_places: None,
             is_hidden: false,
         })

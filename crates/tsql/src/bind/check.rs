@@ -75,6 +75,7 @@ impl Binder<'_> {
             row_guid: false,
             from_table: true,
             with_document: false,
+            xml_collection: None,
             row_places: None,
             is_hidden: false,
         });

@@ -170,7 +170,12 @@ impl<'a> Binder<'a> {
         for (position, side) in [&operand, &pattern].into_iter().enumerate() {
             if matches!(
                 side.sql_type,
-                SqlType::SqlVariant | SqlType::HierarchyId | SqlType::Json | SqlType::Geometry | SqlType::Geography
+                SqlType::SqlVariant
+                    | SqlType::HierarchyId
+                    | SqlType::Json
+                    | SqlType::XML
+                    | SqlType::Geometry
+                    | SqlType::Geography
             ) {
                 return Err(messages::invalid_argument_type(
                     side.sql_type.name(),

@@ -302,6 +302,7 @@ fn round_source(id: usize, columns: &[ResultColumn], exposed: String, from: &mut
         row_guid: false,
         from_table: false,
         with_document: false,
+        xml_collection: None,
         row_places: None,
         is_hidden: false,
     });

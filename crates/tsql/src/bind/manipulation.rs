@@ -653,7 +653,6 @@ impl<'a> Binder<'a> {
                         identity: column.identity.is_some(),
                         default: self.stored_default(column.default_expression())?,
                         computed: self.computed_target(definition, column)?,
-                        is_xml: column.is_xml(),
                         is_generated: column.generated.is_some(),
                         is_hidden: column.is_hidden(),
                     });
@@ -687,7 +686,6 @@ impl<'a> Binder<'a> {
                         identity: column.identity.is_some(),
                         default: self.stored_default(column.default.as_deref())?,
                         computed,
-                        is_xml: false,
                         is_generated: false,
                         is_hidden: false,
                     });

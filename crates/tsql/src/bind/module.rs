@@ -236,6 +236,7 @@ impl<'a> Binder<'a> {
             row_guid: false,
             from_table: false,
             with_document: false,
+            xml_collection: None,
             row_places: None,
             is_hidden: false,
         });

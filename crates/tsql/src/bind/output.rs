@@ -57,6 +57,7 @@ impl<'a> Binder<'a> {
                     row_guid: false,
                     from_table: true,
                     with_document: false,
+                    xml_collection: None,
                     row_places: None,
                     is_hidden: column.is_hidden,
                 });

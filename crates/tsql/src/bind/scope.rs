@@ -1,5 +1,7 @@
 //! Levels of names, and the search for a column in them.
 
+use std::sync::Arc;
+
 use engine::error::{Error, Result};
 use engine::types::SqlType;
 
@@ -8,7 +10,7 @@ use crate::ast::Name;
 use crate::messages;
 use crate::plan::{AggregateCall, Expr, ExprKind, Label, WindowCall};
 use crate::scalar::row_place;
-use crate::sink::ResultColumn;
+use crate::sink::{ResultColumn, XmlCollectionName};
 use syntax::lexer::ROW_PLACE;
 
 /// A column that can be named.
@@ -34,6 +36,8 @@ pub struct ScopeColumn {
     pub from_table: bool,
     /// Whether it is a node that `nodes()` found: then the document and the node's place in it follow in the row.
     pub with_document: bool,
+    /// The schema collection of typed xml.
+    pub(super) xml_collection: Option<Arc<XmlCollectionName>>,
     /// Where in the row is said which row of its table it is, if the table shows it.
     pub(super) row_places: Option<RowPlaces>,
     /// Whether `*` leaves it out.
@@ -67,6 +71,7 @@ impl ScopeColumn {
             nullable: self.nullable,
             identity: self.identity,
             from_table: self.from_table,
+            xml_collection: self.xml_collection.clone(),
         }
     }
 }

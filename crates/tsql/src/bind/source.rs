@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, ColumnDefinition, ModuleKind, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::session::Table;
@@ -24,7 +24,7 @@ use crate::plan::{
     Access, BoundTable, DerivedNode, Label, Locking, Node, QueryPlan, ScanNode, ValuesNode, VariableNode, ViewNode,
     label_of,
 };
-use crate::sink::ResultColumn;
+use crate::sink::{ResultColumn, XmlCollectionName};
 use crate::state::{Found, Reading, Through, is_source};
 use crate::views::{self, SystemView};
 
@@ -261,6 +261,15 @@ impl<'a> Binder<'a> {
         });
         let mut columns = table_columns(definition, &exposed, path, offset);
         columns.iter_mut().for_each(|column| column.row_places = row_places);
+        if definition
+            .columns
+            .iter()
+            .any(|column| column.xml_collection().is_some())
+        {
+            for (column, own) in columns.iter_mut().zip(&definition.columns) {
+                column.xml_collection = collection_name(&database, own, self.session.id);
+            }
+        }
         let mut locking = Locking::default();
         for hints in [&self.inherited_hints, &reference.hints] {
             add_locking(&mut locking, hints, Place::Source, &definition.name)?;
@@ -346,6 +355,7 @@ impl<'a> Binder<'a> {
                 row_guid: false,
                 from_table: true,
                 with_document: false,
+                xml_collection: None,
                 row_places: None,
                 is_hidden: false,
             });
@@ -504,6 +514,7 @@ impl<'a> Binder<'a> {
                 row_guid: false,
                 from_table: column.from_table,
                 with_document: false,
+                xml_collection: column.xml_collection.clone(),
                 row_places: None,
                 is_hidden: false,
             });
@@ -605,6 +616,7 @@ impl<'a> Binder<'a> {
                     row_guid: false,
                     from_table: false,
                     with_document: false,
+                    xml_collection: None,
                     row_places: None,
                     is_hidden: false,
                 });
@@ -660,6 +672,7 @@ impl<'a> Binder<'a> {
             row_guid: false,
             from_table: true,
             with_document: false,
+            xml_collection: None,
             row_places: None,
             is_hidden: column.is_hidden,
         });
@@ -760,6 +773,22 @@ fn applied(visible: Vec<ScopeColumn>) -> Level {
     })
 }
 
+/// The schema collection that a column is declared with.
+fn collection_name(database: &Database, column: &ColumnDefinition, session: u16) -> Option<Arc<XmlCollectionName>> {
+    let id = column.xml_collection()?;
+    let found = database.catalog.objects(session).into_iter().find_map(|object| {
+        let ObjectDefinition::XmlSchemaCollection(own) = &object.definition else {
+            return None;
+        };
+        (own.collection_id == id).then(|| XmlCollectionName {
+            database: database.name(),
+            schema: own.schema.clone(),
+            name: own.name.clone(),
+        })
+    });
+    found.map(Arc::new)
+}
+
 /// The columns of a table as names.
 pub(super) fn table_columns(
     definition: &TableDefinition,
@@ -783,6 +812,7 @@ pub(super) fn table_columns(
             row_guid: column.is_row_guid,
             from_table: true,
             with_document: false,
+            xml_collection: None,
             row_places: None,
             is_hidden: column.is_hidden(),
         });
