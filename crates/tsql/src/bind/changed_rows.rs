@@ -168,6 +168,7 @@ fn visible(shown: &[ResultColumn], alias: &Identifier, names: &[Identifier]) -> 
             from_table: false,
             with_document: false,
             xml_collection: None,
+            is_untyped_null: false,
             row_places: None,
             is_hidden: false,
         })

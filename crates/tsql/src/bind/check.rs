@@ -76,6 +76,7 @@ impl Binder<'_> {
             from_table: true,
             with_document: false,
             xml_collection: None,
+            is_untyped_null: false,
             row_places: None,
             is_hidden: false,
         });

@@ -58,6 +58,7 @@ impl<'a> Binder<'a> {
                     from_table: true,
                     with_document: false,
                     xml_collection: None,
+                    is_untyped_null: false,
                     row_places: None,
                     is_hidden: column.is_hidden,
                 });

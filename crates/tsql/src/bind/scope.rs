@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::error::{Error, Result};
-use engine::types::SqlType;
+use engine::types::{SqlType, Value};
 
 use super::Binder;
 use crate::ast::Name;
@@ -38,6 +38,8 @@ pub struct ScopeColumn {
     pub with_document: bool,
     /// The schema collection of typed xml.
     pub(super) xml_collection: Option<Arc<XmlCollectionName>>,
+    /// Whether each of its values is the word NULL: it is shown as an int, and taken as any type.
+    pub(super) is_untyped_null: bool,
     /// Where in the row is said which row of its table it is, if the table shows it.
     pub(super) row_places: Option<RowPlaces>,
     /// Whether `*` leaves it out.
@@ -122,6 +124,18 @@ impl Binder<'_> {
         match self.levels.last_mut() {
             Some(Level::Select(level)) => Some(level),
             _ => None,
+        }
+    }
+
+    /// A value that is given to something of another type, or compared with it: a column that is nothing but the word NULL is that word.
+    pub(super) fn untyped_null(&self, value: Expr) -> Expr {
+        let (ExprKind::Column(index), Some(Level::Select(level))) = (&value.kind, self.levels.last()) else {
+            return value;
+        };
+        let mut columns = level.columns.iter();
+        match columns.any(|column| column.index == *index && column.is_untyped_null) {
+            true => Expr::constant(Value::Null, value.sql_type).labelled(value.label),
+            false => value,
         }
     }
 

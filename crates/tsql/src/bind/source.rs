@@ -356,6 +356,7 @@ impl<'a> Binder<'a> {
                 from_table: true,
                 with_document: false,
                 xml_collection: None,
+                is_untyped_null: false,
                 row_places: None,
                 is_hidden: false,
             });
@@ -515,6 +516,7 @@ impl<'a> Binder<'a> {
                 from_table: column.from_table,
                 with_document: false,
                 xml_collection: column.xml_collection.clone(),
+                is_untyped_null: is_null_of(&plan.root, index),
                 row_places: None,
                 is_hidden: false,
             });
@@ -617,6 +619,9 @@ impl<'a> Binder<'a> {
                     from_table: false,
                     with_document: false,
                     xml_collection: None,
+                    is_untyped_null: rows
+                        .iter()
+                        .all(|row| row.get(index).is_some_and(Expr::is_null_constant)),
                     row_places: None,
                     is_hidden: false,
                 });
@@ -673,6 +678,7 @@ impl<'a> Binder<'a> {
             from_table: true,
             with_document: false,
             xml_collection: None,
+            is_untyped_null: false,
             row_places: None,
             is_hidden: column.is_hidden,
         });
@@ -773,6 +779,17 @@ fn applied(visible: Vec<ScopeColumn>) -> Level {
     })
 }
 
+/// Whether a column of a query is the word NULL in every row.
+fn is_null_of(node: &Node, column: usize) -> bool {
+    let is_null = |values: &[Expr]| values.get(column).is_some_and(Expr::is_null_constant);
+    match node {
+        Node::Project(project) => is_null(&project.expressions),
+        Node::Values(values) => values.rows.iter().all(|row| is_null(row)),
+        Node::Append(append) => append.inputs.iter().all(|input| is_null_of(input, column)),
+        _ => false,
+    }
+}
+
 /// The schema collection that a column is declared with.
 fn collection_name(database: &Database, column: &ColumnDefinition, session: u16) -> Option<Arc<XmlCollectionName>> {
     let id = column.xml_collection()?;
@@ -813,6 +830,7 @@ pub(super) fn table_columns(
             from_table: true,
             with_document: false,
             xml_collection: None,
+            is_untyped_null: false,
             row_places: None,
             is_hidden: column.is_hidden(),
         });

@@ -51,6 +51,7 @@ impl<'a> Binder<'a> {
             from_table: false,
             with_document: false,
             xml_collection: None,
+            is_untyped_null: false,
             row_places: None,
             is_hidden: false,
         });

@@ -298,6 +298,7 @@ impl<'a> Binder<'a> {
             row_guid: false,
             from_table: false,
             xml_collection: None,
+            is_untyped_null: false,
             with_document,
             row_places: None,
             is_hidden: false,
