@@ -21,8 +21,8 @@ use crate::functions;
 use crate::messages;
 use crate::modules::{ModuleBody, TableVariableShape, VariableScope};
 use crate::plan::{
-    Access, BoundTable, DerivedNode, Label, Locking, Node, QueryPlan, ScanNode, ValuesNode, VariableNode, ViewNode,
-    label_of,
+    Access, BoundTable, DerivedNode, Expr, Label, Locking, Node, QueryPlan, ScanNode, ValuesNode, VariableNode,
+    ViewNode, label_of,
 };
 use crate::sink::{ResultColumn, XmlCollectionName};
 use crate::state::{Found, Reading, Through, is_source};

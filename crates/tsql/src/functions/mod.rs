@@ -228,7 +228,8 @@ impl Signature {
             implementation: self.implementation,
             arguments,
         };
-        let call = Expr::new(kind, sql_type);
+        let mut call = Expr::new(kind, sql_type);
+        call.nullable = !NEVER_NULL.contains(&self.name);
         // Functions make strings of the default collation.
         Ok(if sql_type.is_character() {
             call.collated(label)
@@ -255,6 +256,10 @@ impl Signature {
         Ok((collated.collect(), label))
     }
 }
+
+/// The functions whose value is never NULL, so that a computed column of theirs does not take NULL: "NULL values are implicitly converted to an
+/// empty string" (sql-docs, "CONCAT", "CONCAT_WS").
+const NEVER_NULL: [&str; 2] = ["concat", "concat_ws"];
 
 /// The functions that take `text`, `ntext` and `image`, each by its own page of sql-docs; all others answer 8116.
 const TAKES_LARGE_OBJECTS: [&str; 4] = ["charindex", "datalength", "patindex", "substring"];

@@ -173,6 +173,7 @@ impl Executor<'_> {
             Kind::CreateStatistics(_) | Kind::UpdateStatistics(_) => self.statistics_statement(kind),
             Kind::DropStatistics(_) => self.statistics_statement(kind),
             Kind::CreateSchema(schema) => self.define_table(kind, |executor| executor.create_schema(schema)),
+            Kind::AlterSchema(alter) => self.define(kind, |executor| executor.transfer(alter)),
             Kind::CreateType(create) => self.define_table(kind, |executor| executor.create_type(create)),
             Kind::Drop(drop) => self.drop_objects(kind, drop, line),
             Kind::CreateFunction(_) | Kind::CreateProcedure(_) => return self.create_module(kind, line),
