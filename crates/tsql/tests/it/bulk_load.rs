@@ -371,7 +371,7 @@ fn rows_for_a_table_that_is_another_one_since_are_refused() {
 #[test]
 fn columns_of_json_and_xml_come_as_strings() {
     let long = SqlType::NVarChar(Length::Max);
-    let mut one = session(&instance());
+    let mut one = session(&crate::transcript::instance_of(vlf::ServerVersion::V2025));
     run(&mut one, &["create table d (j json, x xml)"]);
     let announced = "insert bulk d (j json, x xml)";
     let columns = [column(long, true), column(long, true)];
