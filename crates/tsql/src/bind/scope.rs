@@ -59,6 +59,27 @@ pub(super) struct RowPlaces {
 }
 
 impl ScopeColumn {
+    /// What most columns of no table are, without a name.
+    pub(super) fn plain() -> ScopeColumn {
+        ScopeColumn {
+            qualifier: String::new(),
+            path: None,
+            name: String::new(),
+            sql_type: SqlType::Int,
+            label: Label::default(),
+            nullable: true,
+            index: 0,
+            identity: false,
+            row_guid: false,
+            from_table: false,
+            with_document: false,
+            xml_collection: None,
+            is_untyped_null: false,
+            row_places: None,
+            is_hidden: false,
+        }
+    }
+
     /// The column as an expression over the row.
     pub(super) fn expression(&self) -> Expr {
         Expr::column(self.index, self.sql_type, self.nullable).labelled(self.label)

@@ -261,15 +261,7 @@ impl<'a> Binder<'a> {
         });
         let mut columns = table_columns(definition, &exposed, path, offset);
         columns.iter_mut().for_each(|column| column.row_places = row_places);
-        if definition
-            .columns
-            .iter()
-            .any(|column| column.xml_collection().is_some())
-        {
-            for (column, own) in columns.iter_mut().zip(&definition.columns) {
-                column.xml_collection = collection_name(&database, own, self.session.id);
-            }
-        }
+        name_collections(&mut columns, definition, &database, self.session.id);
         let mut locking = Locking::default();
         for hints in [&self.inherited_hints, &reference.hints] {
             add_locking(&mut locking, hints, Place::Source, &definition.name)?;
@@ -787,6 +779,13 @@ fn is_null_of(node: &Node, column: usize) -> bool {
         Node::Values(values) => values.rows.iter().all(|row| is_null(row)),
         Node::Append(append) => append.inputs.iter().all(|input| is_null_of(input, column)),
         _ => false,
+    }
+}
+
+/// Notes the schema collections of a table's columns of typed xml.
+fn name_collections(columns: &mut [ScopeColumn], definition: &TableDefinition, database: &Database, session: u16) {
+    for (column, own) in columns.iter_mut().zip(&definition.columns) {
+        column.xml_collection = collection_name(database, own, session);
     }
 }
 

@@ -318,6 +318,12 @@ fn converts_large_object(from: SqlType, to: SqlType) -> bool {
     }
 }
 
+/// Whether xml comes from the other type, or goes out to it: strings and bytes.
+fn converts_xml(from: SqlType, to: SqlType) -> bool {
+    let other = if from == SqlType::XML { to } else { from };
+    (other.is_character() || other.is_binary()) && other != SqlType::RowVersion
+}
+
 /// Whether `geometry` or `geography` comes from the other type, or goes out to it.
 fn converts_spatial(from: SqlType, to: SqlType) -> bool {
     let other = if to.is_spatial() { from } else { to };
@@ -349,23 +355,18 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
         // Strings come in by themselves, and it goes out to these when it is asked to (sql-docs, "JSON data type").
         (SqlType::Json, _) | (_, SqlType::Json) => {
             let other = if from == SqlType::Json { to } else { from };
-            let is_string = other.is_character() && !other.is_large_object();
-            match (is_string, explicit) {
+            match (other.is_character() && !other.is_large_object(), explicit) {
                 (true, _) => explicit || to == SqlType::Json,
                 (false, true) => false,
                 (false, false) => return Err(clash()),
             }
         }
         // Likewise, bytes too; text, ntext and image come in alone (sql-docs, "CAST and CONVERT", chart).
-        (SqlType::XML, _) | (_, SqlType::XML) => {
-            let other = if from == SqlType::XML { to } else { from };
-            let is_string = (other.is_character() || other.is_binary()) && other != SqlType::RowVersion;
-            match (is_string, explicit) {
-                (true, _) => to == SqlType::XML || explicit && !to.is_large_object(),
-                (false, true) => false,
-                (false, false) => return Err(clash()),
-            }
-        }
+        (SqlType::XML, _) | (_, SqlType::XML) => match (converts_xml(from, to), explicit) {
+            (true, _) => to == SqlType::XML || explicit && !to.is_large_object(),
+            (false, true) => false,
+            (false, false) => return Err(clash()),
+        },
         // Strings and bytes come in by themselves, and they go out to these when they are asked to (sql-docs, "CAST and CONVERT", chart).
         _ if from.is_spatial() || to.is_spatial() => match (converts_spatial(from, to), explicit) {
             (true, _) => explicit || to.is_spatial(),
