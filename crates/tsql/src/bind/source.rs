@@ -774,12 +774,13 @@ fn applied(visible: Vec<ScopeColumn>) -> Level {
 /// Whether a column of a query is the word NULL in every row.
 fn is_null_of(node: &Node, column: usize) -> bool {
     let is_null = |values: &[Expr]| values.get(column).is_some_and(Expr::is_null_constant);
-    match node {
-        Node::Project(project) => is_null(&project.expressions),
-        Node::Values(values) => values.rows.iter().all(|row| is_null(row)),
-        Node::Append(append) => append.inputs.iter().all(|input| is_null_of(input, column)),
-        _ => false,
+    if let Node::Project(project) = node {
+        return is_null(&project.expressions);
     }
+    if let Node::Values(values) = node {
+        return values.rows.iter().all(|row| is_null(row));
+    }
+    matches!(node, Node::Append(append) if append.inputs.iter().all(|input| is_null_of(input, column)))
 }
 
 /// Notes the schema collections of a table's columns of typed xml.

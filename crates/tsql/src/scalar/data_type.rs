@@ -318,10 +318,15 @@ fn converts_large_object(from: SqlType, to: SqlType) -> bool {
     }
 }
 
-/// Whether xml comes from the other type, or goes out to it: strings and bytes.
-fn converts_xml(from: SqlType, to: SqlType) -> bool {
+/// Whether xml comes from the other type, or goes out to it: strings and bytes. `None` for types that nothing but CAST would bring together.
+fn converts_xml(from: SqlType, to: SqlType, explicit: bool) -> Option<bool> {
     let other = if from == SqlType::XML { to } else { from };
-    (other.is_character() || other.is_binary()) && other != SqlType::RowVersion
+    let is_string = (other.is_character() || other.is_binary()) && other != SqlType::RowVersion;
+    match (is_string, explicit) {
+        (true, _) => Some(to == SqlType::XML || explicit && !to.is_large_object()),
+        (false, true) => Some(false),
+        (false, false) => None,
+    }
 }
 
 /// Whether `geometry` or `geography` comes from the other type, or goes out to it.
@@ -362,11 +367,7 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
             }
         }
         // Likewise, bytes too; text, ntext and image come in alone (sql-docs, "CAST and CONVERT", chart).
-        (SqlType::XML, _) | (_, SqlType::XML) => match (converts_xml(from, to), explicit) {
-            (true, _) => to == SqlType::XML || explicit && !to.is_large_object(),
-            (false, true) => false,
-            (false, false) => return Err(clash()),
-        },
+        (SqlType::XML, _) | (_, SqlType::XML) => converts_xml(from, to, explicit).ok_or_else(clash)?,
         // Strings and bytes come in by themselves, and they go out to these when they are asked to (sql-docs, "CAST and CONVERT", chart).
         _ if from.is_spatial() || to.is_spatial() => match (converts_spatial(from, to), explicit) {
             (true, _) => explicit || to.is_spatial(),
@@ -402,7 +403,6 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
         (SqlType::Real | SqlType::Float, _) if to.is_binary() => explicit,
         _ if from.is_binary() && matches!(to, SqlType::Real | SqlType::Float) => false,
         _ if from.is_character() && to.is_binary() => explicit,
-        _ if from.is_character() && matches!(to, SqlType::Money | SqlType::SmallMoney) => true,
         _ => true,
     };
     if allowed { Ok(()) } else { Err(denied()) }
