@@ -44,6 +44,8 @@ engine::messages! { pub(crate) fn;
     untrusted_domain() = 18452, 14, 1, "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication.";
     /// 18456: the login failed. Clients always see state 1, so that they cannot probe for names; the error log has the state that tells why.
     login_failed(login: &str) = 18456, 14, 1, "Login failed for user '{login}'.";
+    /// 40517 of xml that a client sends in the form of [MS-BINXML].
+    binary_xml() = 40517, 16, 1, "Keyword or statement option 'binary XML' is not supported in this version of vlflab.";
     /// A row that does not match the columns announced; a fault of ours, so the number is our own.
     row_mismatch(reason: &str) = 50_010, 16, 1, "A row of the result does not match its columns: {reason}.";
     /// A request type that is not served on this connection.

@@ -219,6 +219,7 @@ fn output_type(declared: ColumnType, value: &Value) -> ColumnType {
         if bytes.len() <= limit { short } else { long }
     };
     match (value, declared) {
+        (Value::NVarChar(_), ColumnType::Xml) => ColumnType::Xml,
         (Value::NVarChar(bytes), _) => longest(bytes, 8000, ColumnType::NVarChar(4000), ColumnType::NVarCharMax),
         (Value::VarChar(bytes), _) => longest(bytes, 8000, ColumnType::VarChar(8000), ColumnType::VarCharMax),
         (Value::Binary(bytes), _) => longest(bytes, 8000, ColumnType::VarBinary(8000), ColumnType::VarBinaryMax),

@@ -99,6 +99,7 @@ fn column(cursor: &mut Cursor<'_>, version: TdsVersion) -> Result<(Column, WireT
         nullable: flags & 1 != 0,
         identity: flags & 0x10 != 0,
         user_type,
+        xml_collection: None,
     };
     Ok((column, wire))
 }

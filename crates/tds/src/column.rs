@@ -9,6 +9,7 @@
 //! (BIG)(VAR)CHAR A7 AF, N(VAR)CHAR E7 EF                              length u16, collation (5)
 //! TEXT 23 / NTEXT 63                                                  length u32, collation (5)
 //! IMAGE 22 / SQL_VARIANT 62                                           length u32
+//! XML F1                             0, or 1 and a schema collection: database, schema u8 and UTF-16; name u16 and UTF-16
 //! UDT F0 of a column                 length u16; database, schema, name u8 and UTF-16; assembly's name u16 and UTF-16
 //! UDT F0 of a parameter              database, schema, name u8 and UTF-16
 //! ```
@@ -121,6 +122,7 @@ pub enum ColumnType {
     Geometry,
     /// `geography`, likewise
     Geography,
+    Xml,
 }
 
 /// How a value's length is written before its bytes.
@@ -179,6 +181,7 @@ impl ColumnType {
             Self::NVarCharMax if !version.is_2005_or_later() => Self::NText,
             Self::VarBinaryMax if !version.is_2005_or_later() => Self::Image,
             Self::HierarchyId if !version.is_2005_or_later() => Self::VarBinary(HIERARCHY_BYTES_MAX),
+            Self::Xml if !version.is_2005_or_later() => Self::NText,
             Self::Geometry | Self::Geography if !version.is_2005_or_later() => Self::Image,
             other => other,
         }
@@ -245,9 +248,13 @@ impl ColumnType {
             // FFFF: no limit (MS-TDS 2.2.5.5.2).
             Self::Geometry => put_clr_type(out, u16::MAX, "geometry", "SqlGeometry"),
             Self::Geography => put_clr_type(out, u16::MAX, "geography", "SqlGeography"),
+            Self::Xml => out.extend_from_slice(&[XML_TOKEN, 0]),
         }
     }
 }
+
+/// XMLTYPE ([MS-TDS] 2.2.5.4.3).
+const XML_TOKEN: u8 = 0xF1;
 
 /// Bytes of the longest `hierarchyid`.
 const HIERARCHY_BYTES_MAX: u16 = 892;
@@ -332,13 +339,13 @@ impl WireType {
                 cursor.u32("type length")?;
                 Ok(plain(ColumnType::SqlVariant, Layout::Variant))
             }
-            0xF1 => {
+            XML_TOKEN => {
                 if cursor.u8("xml schema")? != 0 {
                     cursor.b_varchar("xml schema database")?;
                     cursor.b_varchar("xml schema owner")?;
                     cursor.us_varchar("xml schema collection")?;
                 }
-                Ok(plain(ColumnType::NVarCharMax, Layout::Chunks))
+                Ok(plain(ColumnType::Xml, Layout::Chunks))
             }
             0xF0 => named_type(token, cursor),
             0xF3..=0xF5 => Err(DecodeError::Unsupported("data type", u64::from(token))),
@@ -492,6 +499,16 @@ pub struct Column {
     pub identity: bool,
     /// The user type id; 0 but for system alias types.
     pub user_type: u32,
+    /// The schema collection of typed xml.
+    pub xml_collection: Option<XmlCollection>,
+}
+
+/// An XML schema collection by its names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct XmlCollection {
+    pub database: String,
+    pub schema: String,
+    pub name: String,
 }
 
 impl Column {
@@ -504,6 +521,7 @@ impl Column {
             nullable: true,
             identity: false,
             user_type: 0,
+            xml_collection: None,
         }
     }
 
@@ -514,7 +532,15 @@ impl Column {
         let wire = self.column_type.for_version(version);
         put_user_type(out, version, self.user_type);
         out.extend_from_slice(&flags.to_le_bytes());
-        wire.write_type_info(out, self.collation.unwrap_or(collation));
+        match (wire, &self.xml_collection) {
+            (ColumnType::Xml, Some(collection)) => {
+                out.extend_from_slice(&[XML_TOKEN, 1]);
+                put_b_varchar(out, &collection.database);
+                put_b_varchar(out, &collection.schema);
+                put_us_varchar(out, &collection.name, u16::MAX);
+            }
+            _ => wire.write_type_info(out, self.collation.unwrap_or(collation)),
+        }
         if wire.is_large_object() {
             // The table's name: none, as one empty part.
             if version.is_2005_or_later() {
@@ -582,7 +608,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    const ALL: [ColumnType; 31] = [
+    const ALL: [ColumnType; 32] = [
+        ColumnType::Xml,
         ColumnType::Bit,
         ColumnType::TinyInt,
         ColumnType::SmallInt,

@@ -290,7 +290,8 @@ impl LongForm {
             | ColumnType::Image
             | ColumnType::HierarchyId
             | ColumnType::Geometry
-            | ColumnType::Geography => LongForm::Binary,
+            | ColumnType::Geography
+            | ColumnType::Xml => LongForm::Binary,
             _ if wire.collation.is_some_and(|collation| collation.is_utf8()) => LongForm::Utf8,
             _ => LongForm::CodePage,
         }

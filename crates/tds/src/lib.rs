@@ -29,7 +29,7 @@ pub mod value;
 pub mod version;
 
 pub use bulk::BulkLoad;
-pub use column::{Collation, Column, ColumnType};
+pub use column::{Collation, Column, ColumnType, XmlCollection};
 pub use cursor::DecodeError;
 pub use feed::{LongForm, LongValue, Payload, Spooled};
 pub use login::{FeatureRequest, Login};

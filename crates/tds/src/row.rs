@@ -147,7 +147,8 @@ impl<'a> RowWriter<'a> {
             | ColumnType::VarBinaryMax
             | ColumnType::HierarchyId
             | ColumnType::Geometry
-            | ColumnType::Geography => {
+            | ColumnType::Geography
+            | ColumnType::Xml => {
                 self.out.extend_from_slice(&[0xFF; 8]);
             }
             ColumnType::SqlVariant => self.out.extend_from_slice(&[0; 4]),
@@ -358,9 +359,11 @@ impl<'a> RowWriter<'a> {
     pub fn nvarchar_utf16(&mut self, bytes: &[u8]) {
         let Some(slot) = self.take() else { return };
         match slot.wire {
-            ColumnType::NChar(_) | ColumnType::NVarChar(_) | ColumnType::NVarCharMax | ColumnType::NText => {
-                self.framed(slot.wire, |out| out.extend_from_slice(bytes))
-            }
+            ColumnType::NChar(_)
+            | ColumnType::NVarChar(_)
+            | ColumnType::NVarCharMax
+            | ColumnType::NText
+            | ColumnType::Xml => self.framed(slot.wire, |out| out.extend_from_slice(bytes)),
             ColumnType::SqlVariant => self.variant_string(0xE7, bytes),
             _ => self.fail(RowError::Mismatch),
         }
@@ -449,7 +452,9 @@ impl<'a> RowWriter<'a> {
         let slot = self.take()?;
         let narrow = u32::try_from(bytes).ok()?;
         match slot.wire {
-            ColumnType::VarCharMax | ColumnType::NVarCharMax | ColumnType::VarBinaryMax if !slot.is_utf8 => {
+            ColumnType::VarCharMax | ColumnType::NVarCharMax | ColumnType::VarBinaryMax | ColumnType::Xml
+                if !slot.is_utf8 =>
+            {
                 self.out.extend_from_slice(&bytes.to_le_bytes());
                 Some(LongFrame::Chunks)
             }
@@ -523,9 +528,11 @@ impl<'a> RowWriter<'a> {
 
     fn put_text(&mut self, slot: Slot, text: &str) {
         match slot.wire {
-            ColumnType::NChar(_) | ColumnType::NVarChar(_) | ColumnType::NVarCharMax | ColumnType::NText => {
-                self.framed(slot.wire, |out| put_utf16(out, text))
-            }
+            ColumnType::NChar(_)
+            | ColumnType::NVarChar(_)
+            | ColumnType::NVarCharMax
+            | ColumnType::NText
+            | ColumnType::Xml => self.framed(slot.wire, |out| put_utf16(out, text)),
             ColumnType::Char(_) | ColumnType::VarChar(_) | ColumnType::VarCharMax | ColumnType::Text => {
                 let utf8 = slot.is_utf8;
                 self.framed(slot.wire, |out| {
@@ -552,7 +559,8 @@ impl<'a> RowWriter<'a> {
             | ColumnType::VarBinaryMax
             | ColumnType::HierarchyId
             | ColumnType::Geometry
-            | ColumnType::Geography => {
+            | ColumnType::Geography
+            | ColumnType::Xml => {
                 let at = self.out.len();
                 self.out.extend_from_slice(&[0; 12]);
                 fill(self.out);

@@ -90,9 +90,9 @@ pub enum Value {
     },
     /// char, varchar, text: bytes in the collation's code page
     VarChar(Vec<u8>),
-    /// nchar, nvarchar, ntext, xml: UTF-16LE bytes
+    /// nchar, nvarchar, ntext, and xml that is sent to a client: UTF-16LE bytes
     NVarChar(Vec<u8>),
-    /// binary, varbinary, image
+    /// binary, varbinary, image, and xml that a client has sent, in any encoding
     Binary(Vec<u8>),
     /// uniqueidentifier, in SQL Server's byte order
     UniqueIdentifier([u8; 16]),
@@ -214,7 +214,9 @@ impl Value {
             | ColumnType::Image
             | ColumnType::HierarchyId
             | ColumnType::Geometry
-            | ColumnType::Geography => Ok(Self::Binary(bytes.into_owned())),
+            | ColumnType::Geography
+            // Its bytes say themselves how they are encoded.
+            | ColumnType::Xml => Ok(Self::Binary(bytes.into_owned())),
             ColumnType::SqlVariant => variant(&bytes),
             column => scalar(column, &bytes),
         }

@@ -4,6 +4,7 @@
 //! time. A sink that returns [`SinkClosed`] has lost its client, and the batch ends.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use engine::error::Error;
 use engine::types::{SqlType, Value};
@@ -30,6 +31,16 @@ pub struct ResultColumn {
     pub identity: bool,
     /// Whether it is a column of a table rather than an expression.
     pub from_table: bool,
+    /// The schema collection of typed xml, where it is the column of a table.
+    pub xml_collection: Option<Arc<XmlCollectionName>>,
+}
+
+/// An XML schema collection by its names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XmlCollectionName {
+    pub database: String,
+    pub schema: String,
+    pub name: String,
 }
 
 impl ResultColumn {
@@ -42,6 +53,7 @@ impl ResultColumn {
             nullable: true,
             identity: false,
             from_table: false,
+            xml_collection: None,
         }
     }
 }

@@ -217,7 +217,7 @@ fn width(sql_type: SqlType) -> usize {
     use SqlType::*;
     let units = |length: Length| match length {
         Length::Limited(units) => usize::from(units),
-        Length::Max | Length::LargeObject => 256,
+        Length::Max | Length::LargeObject | Length::Xml => 256,
     };
     match sql_type {
         Bit => 1,

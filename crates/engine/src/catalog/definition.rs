@@ -22,10 +22,10 @@ use super::standalone::{Bindings, StandaloneDefinition};
 use super::synonym::SynonymDefinition;
 use super::temporal::{GeneratedColumn, SystemVersioning};
 use super::trigger::{DefinitionTrigger, TriggerEntry};
-use super::xml_schema::{XML_TYPE_ID, XmlSchemaCollection};
+use super::xml_schema::{XmlSchemaCollection, is_xml};
 use crate::page::PageId;
 use crate::statistics::{Content, StoredContent};
-use crate::types::{Collation, KeyDirection, RowLayout, SqlType, is_read_back};
+use crate::types::{Collation, KeyDirection, Length, RowLayout, SqlType, is_read_back};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -49,7 +49,7 @@ pub struct ColumnDefinition {
     /// What its strings compare by and, single-byte ones, are stored in; the default one for columns that are no strings.
     pub collation: Collation,
     /// `user_type_id` of the alias type it was declared with, or [`NUMERIC_TYPE_ID`]: `numeric` is `decimal` by another name. Of xml, which
-    /// is kept as `nvarchar(max)`: [`XML_TYPE_ID`], or [`super::XML_COLLECTION`] and the id of its schema collection.
+    /// is stored as `nvarchar(max)`: [`crate::types::XML_TYPE_ID`], or [`super::XML_COLLECTION`] and the id of its schema collection.
     pub alias_type: Option<u32>,
     /// False for NOT NULL.
     pub nullable: bool,
@@ -80,7 +80,6 @@ impl ColumnDefinition {
     pub fn system_type_id(&self) -> u8 {
         match () {
             () if self.is_numeric() => NUMERIC_TYPE_ID,
-            () if self.is_xml() => XML_TYPE_ID,
             () => self.sql_type.system_type_id(),
         }
     }
@@ -100,7 +99,6 @@ impl ColumnDefinition {
     pub fn type_name(&self) -> &'static str {
         match () {
             () if self.is_numeric() => "numeric",
-            () if self.is_xml() => "xml",
             () => self.sql_type.name(),
         }
     }
@@ -792,10 +790,14 @@ impl ObjectDefinition {
     }
 }
 
-/// Type id, length in bytes (-1 for max), precision, scale.
+/// Type id, length in bytes (-1 for max), precision, scale. xml is stored as `nvarchar(max)`: its column says in another place that it is xml.
 pub(super) type StoredType = (u8, i16, u8, u8);
 
 pub(super) fn stored_type(sql_type: SqlType) -> StoredType {
+    let sql_type = match sql_type {
+        SqlType::XML => SqlType::NVarChar(Length::Max),
+        other => other,
+    };
     (
         sql_type.system_type_id(),
         sql_type.max_length(),
@@ -937,9 +939,13 @@ impl TryFrom<StoredColumn> for ColumnDefinition {
 
     fn try_from(stored: StoredColumn) -> Result<ColumnDefinition, String> {
         let collation = collation_of(stored.collation.as_deref());
+        let sql_type = type_of(stored.sql_type).map_err(|problem| format!("column {}: {problem}", stored.name))?;
         Ok(ColumnDefinition {
             collation: collation.map_err(|problem| format!("column {}: {problem}", stored.name))?,
-            sql_type: type_of(stored.sql_type).map_err(|problem| format!("column {}: {problem}", stored.name))?,
+            sql_type: match is_xml(stored.alias_type) {
+                true => SqlType::XML,
+                false => sql_type,
+            },
             alias_type: stored.alias_type,
             name: stored.name,
             nullable: stored.nullable,

@@ -60,7 +60,7 @@ pub use standalone::{Bindings, BoundExpression, StandaloneDefinition, Standalone
 pub use synonym::SynonymDefinition;
 pub use temporal::{GeneratedColumn, PeriodEnd, Retention, RetentionUnit, SystemVersioning};
 pub use trigger::{DefinitionTrigger, TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};
-pub use xml_schema::{XML_COLLECTION, XML_COLLECTION_ID_FIRST, XML_TYPE_ID, XmlSchemaCollection};
+pub use xml_schema::{XML_COLLECTION, XML_COLLECTION_ID_FIRST, XmlSchemaCollection};
 
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::definition::ColumnDefinition;
+use crate::types::XML_TYPE_ID;
 
 /// CREATE XML SCHEMA COLLECTION.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,15 +26,18 @@ pub struct XmlSchemaCollection {
 /// The first id of a collection that a user makes (sql-docs, "sys.xml_schema_collections": 1 is the system's own).
 pub const XML_COLLECTION_ID_FIRST: u32 = 65_536;
 
-/// `system_type_id` and `user_type_id` of `xml` (SQL Server docs, "sys.types").
-pub const XML_TYPE_ID: u8 = 241;
 /// Added to the id of the schema collection of a column of xml.
 pub const XML_COLLECTION: u32 = 1 << 30;
+
+/// Whether what is stored in the place of an alias type says that a column is xml.
+pub(super) fn is_xml(alias_type: Option<u32>) -> bool {
+    alias_type == Some(u32::from(XML_TYPE_ID)) || alias_type.is_some_and(|id| id >= XML_COLLECTION)
+}
 
 impl ColumnDefinition {
     /// Whether it was declared as `xml`, with or without a schema collection.
     pub fn is_xml(&self) -> bool {
-        self.alias_type == Some(u32::from(XML_TYPE_ID)) || self.xml_collection().is_some()
+        is_xml(self.alias_type)
     }
 
     /// The id of its schema collection.

@@ -33,7 +33,7 @@ pub use key::{KeyDirection, decode_key_part, encode_key_part, encode_stored_key_
 pub use row::{ROW_BYTES_MAX, RowColumns, RowLayout, Stored};
 pub use shared::{Bytes, LARGE_BYTES_MIN, STRING_BYTES_MAX, Text, string_room};
 pub use spelled::{float_text, key_text};
-pub use sql_type::{GEOGRAPHY_TYPE_ID, GEOMETRY_TYPE_ID, HIERARCHY_BYTES_MAX, Length, SqlType};
+pub use sql_type::{GEOGRAPHY_TYPE_ID, GEOMETRY_TYPE_ID, HIERARCHY_BYTES_MAX, Length, SqlType, XML_TYPE_ID};
 pub use transfer::{ColumnSource, EncodedRows, RowTransfer};
 pub use value::Value;
 pub use variant::{VARIANT_BYTES_MAX, Variant};

@@ -15,6 +15,9 @@ pub const GEOGRAPHY_TYPE_ID: u8 = 130;
 /// `system_type_id` and `user_type_id` of `json`, as public projects note them of SQL Server 2025.
 const JSON_TYPE_ID: u8 = 244;
 
+/// `system_type_id` and `user_type_id` of `xml` (SQL Server docs, "sys.types").
+pub const XML_TYPE_ID: u8 = 241;
+
 /// Bytes of the longest `hierarchyid` (sql-docs, "hierarchyid data type method reference").
 pub const HIERARCHY_BYTES_MAX: i16 = 892;
 
@@ -27,6 +30,8 @@ pub enum Length {
     Max,
     /// `text`, `ntext` and `image`: as long as `max`, but neither compared nor sorted, grouped or added (sql-docs, "ntext, text, and image").
     LargeObject,
+    /// Of `nvarchar`: `xml`, whose values are kept as the text of `nvarchar(max)`.
+    Xml,
 }
 
 impl Length {
@@ -34,7 +39,7 @@ impl Length {
     pub fn units_max(self) -> usize {
         match self {
             Length::Limited(units) => usize::from(units),
-            Length::Max | Length::LargeObject => i32::MAX as usize,
+            Length::Max | Length::LargeObject | Length::Xml => i32::MAX as usize,
         }
     }
 }
@@ -91,7 +96,7 @@ pub enum SqlType {
     VarChar(Length),
     /// `nchar(n)`: n UTF-16 units, padded with blanks
     NChar(u16),
-    /// `nvarchar(n)`, `nvarchar(max)`; `ntext` with [`Length::LargeObject`]
+    /// `nvarchar(n)`, `nvarchar(max)`; `ntext` with [`Length::LargeObject`], `xml` with [`Length::Xml`]
     NVarChar(Length),
     /// `binary(n)`, padded with zeros
     Binary(u16),
@@ -116,6 +121,8 @@ pub enum SqlType {
 impl SqlType {
     /// `sysname`: the type of every name in the catalog.
     pub const SYSNAME: SqlType = SqlType::NVarChar(Length::Limited(128));
+    /// `xml`: text that is well formed, kept as `nvarchar(max)`.
+    pub const XML: SqlType = SqlType::NVarChar(Length::Xml);
 
     /// The type's name without its arguments, as `sys.types` spells it.
     pub fn name(self) -> &'static str {
@@ -141,6 +148,7 @@ impl SqlType {
             SqlType::VarChar(_) => "varchar",
             SqlType::NChar(_) => "nchar",
             SqlType::NVarChar(Length::LargeObject) => "ntext",
+            SqlType::XML => "xml",
             SqlType::NVarChar(_) => "nvarchar",
             SqlType::Binary(_) => "binary",
             SqlType::VarBinary(Length::LargeObject) => "image",
@@ -175,6 +183,7 @@ impl SqlType {
             SqlType::Float => 62,
             SqlType::SqlVariant => 98,
             SqlType::NVarChar(Length::LargeObject) => 99,
+            SqlType::XML => XML_TYPE_ID,
             SqlType::Bit => 104,
             SqlType::Decimal { .. } => 106,
             SqlType::SmallMoney => 122,
@@ -191,13 +200,13 @@ impl SqlType {
         }
     }
 
-    /// Whether values may be longer than a row: `varchar(max)`, `nvarchar(max)`, `varbinary(max)`, the older names of these, `json`, `geometry`
-    /// and `geography`.
+    /// Whether values may be longer than a row: `varchar(max)`, `nvarchar(max)`, `varbinary(max)`, the older names of these, `xml`, `json`,
+    /// `geometry` and `geography`.
     pub fn is_max(self) -> bool {
         matches!(
             self,
             SqlType::VarChar(Length::Max | Length::LargeObject)
-                | SqlType::NVarChar(Length::Max | Length::LargeObject)
+                | SqlType::NVarChar(Length::Max | Length::LargeObject | Length::Xml)
                 | SqlType::VarBinary(Length::Max | Length::LargeObject)
                 | SqlType::Json
                 | SqlType::Geometry
@@ -205,9 +214,9 @@ impl SqlType {
         )
     }
 
-    /// Whether no operator compares or sorts values: `text`, `ntext`, `image`, `json`, `geometry` and `geography`.
+    /// Whether no operator compares or sorts values: `text`, `ntext`, `image`, `xml`, `json`, `geometry` and `geography`.
     pub fn is_incomparable(self) -> bool {
-        self.is_large_object() || self == SqlType::Json || self.is_spatial()
+        self.is_large_object() || matches!(self, SqlType::XML | SqlType::Json) || self.is_spatial()
     }
 
     /// Whether it is `geometry` or `geography`.
@@ -262,6 +271,7 @@ impl SqlType {
             231 => SqlType::NVarChar(length(2)?),
             239 => SqlType::NChar(limited(2)?),
             JSON_TYPE_ID => SqlType::Json,
+            XML_TYPE_ID => SqlType::XML,
             CLR_TYPE_ID if max_length == HIERARCHY_BYTES_MAX => SqlType::HierarchyId,
             CLR_TYPE_ID if max_length == -1 && precision == GEOMETRY_TYPE_ID => SqlType::Geometry,
             CLR_TYPE_ID if max_length == -1 && precision == GEOGRAPHY_TYPE_ID => SqlType::Geography,
@@ -273,7 +283,7 @@ impl SqlType {
     /// "sys.columns").
     pub fn max_length(self) -> i16 {
         let limited = |length: Length, bytes_per_unit: usize| match length {
-            Length::Max => -1,
+            Length::Max | Length::Xml => -1,
             Length::LargeObject => 16,
             Length::Limited(units) => i16::try_from(usize::from(units) * bytes_per_unit).unwrap_or(-1),
         };
@@ -435,7 +445,7 @@ impl fmt::Display for SqlType {
             SqlType::VarChar(length) | SqlType::NVarChar(length) | SqlType::VarBinary(length) => match length {
                 Length::Limited(units) => write!(formatter, "({units})"),
                 Length::Max => formatter.write_str("(max)"),
-                Length::LargeObject => Ok(()),
+                Length::LargeObject | Length::Xml => Ok(()),
             },
             _ => Ok(()),
         }
@@ -461,6 +471,7 @@ mod tests {
             SqlType::NChar(10),
             SqlType::VarChar(Length::Max),
             SqlType::VarChar(Length::LargeObject),
+            SqlType::XML,
             SqlType::NVarChar(Length::LargeObject),
             SqlType::VarBinary(Length::LargeObject),
             SqlType::NVarChar(Length::Limited(128)),

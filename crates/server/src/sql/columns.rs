@@ -26,10 +26,16 @@ impl Announced {
                 identity: column.identity,
                 collation: match column.sql_type {
                     SqlType::Json => Some(Collation(engine::types::Collation::Utf8Bin2.wire_bytes())),
+                    SqlType::XML => None,
                     own => own
                         .is_character()
                         .then(|| Collation(column.label.collation().wire_bytes())),
                 },
+                xml_collection: column.xml_collection.as_deref().map(|own| tds::XmlCollection {
+                    database: own.database.clone(),
+                    schema: own.schema.clone(),
+                    name: own.name.clone(),
+                }),
                 user_type: match column.sql_type {
                     SqlType::RowVersion => USER_TYPE_TIMESTAMP,
                     _ => 0,

@@ -12,10 +12,12 @@ use tds::{ColumnType, RowWriter, RpcParameter, Value as WireValue, VariantValue}
 use tsql::scalar::convert::convert;
 use tsql::scalar::hierarchy;
 use tsql::scalar::spatial::{Surface, to_spatial};
+use tsql::scalar::xml::to_xml;
 use tsql::session::{ClientTable, Parameter};
 
 use super::rows::SentTable;
 use super::sent;
+use crate::notices;
 
 const DECIMAL_PRECISION_MAX: u8 = 38;
 
@@ -43,16 +45,17 @@ pub fn column_type(sql_type: SqlType) -> ColumnType {
         SqlType::DateTimeOffset { scale } => ColumnType::DateTimeOffset { scale },
         SqlType::Char(units) => ColumnType::Char(units),
         SqlType::VarChar(Length::Limited(units)) => ColumnType::VarChar(units),
-        SqlType::VarChar(Length::Max) => ColumnType::VarCharMax,
+        SqlType::VarChar(Length::Max | Length::Xml) => ColumnType::VarCharMax,
         SqlType::VarChar(Length::LargeObject) => ColumnType::Text,
         SqlType::NChar(units) => ColumnType::NChar(units),
         SqlType::NVarChar(Length::Limited(units)) => ColumnType::NVarChar(units),
         SqlType::NVarChar(Length::Max) => ColumnType::NVarCharMax,
         SqlType::NVarChar(Length::LargeObject) => ColumnType::NText,
+        SqlType::XML => ColumnType::Xml,
         SqlType::Binary(units) => ColumnType::Binary(units),
         SqlType::RowVersion => ColumnType::Binary(8),
         SqlType::VarBinary(Length::Limited(units)) => ColumnType::VarBinary(units),
-        SqlType::VarBinary(Length::Max) => ColumnType::VarBinaryMax,
+        SqlType::VarBinary(Length::Max | Length::Xml) => ColumnType::VarBinaryMax,
         SqlType::VarBinary(Length::LargeObject) => ColumnType::Image,
         SqlType::UniqueIdentifier => ColumnType::UniqueIdentifier,
         SqlType::SqlVariant => ColumnType::SqlVariant,
@@ -103,6 +106,7 @@ pub(super) fn sql_type(column: ColumnType) -> SqlType {
         ColumnType::HierarchyId => SqlType::HierarchyId,
         ColumnType::Geometry => SqlType::Geometry,
         ColumnType::Geography => SqlType::Geography,
+        ColumnType::Xml => SqlType::XML,
     }
 }
 
@@ -128,9 +132,12 @@ pub fn parameter(sent: &RpcParameter) -> Result<Parameter, Error> {
 /// A value that was sent, in the engine's terms. A long one of a message in a file stays there.
 ///
 /// # Errors
-/// 6522 for bytes that are no `hierarchyid`, `geometry` or `geography`; 7119 for a string that is longer than any can be; those of reading one in
+/// 6522 for bytes that are no `hierarchyid`, `geometry` or `geography`; those of [`to_xml`]; 7119 for a string that is longer than any can be; those of reading one in
 /// UTF-8, which is not kept as it is: 701, 823.
 pub(super) fn from_wire(value: &WireValue, own: SqlType) -> Result<Value, Error> {
+    if own == SqlType::XML {
+        return xml_from_wire(value);
+    }
     match value {
         // None is so long that it would be left in the message.
         WireValue::Long(_) if own == SqlType::HierarchyId => Err(hierarchy::invalid_bytes()),
@@ -146,7 +153,22 @@ pub(super) fn from_wire(value: &WireValue, own: SqlType) -> Result<Value, Error>
     }
 }
 
-/// What bytes of `geometry` and `geography` are until they have been read.
+/// Text of xml that was sent. A parser reads it to its end, so that it cannot stay in its message.
+fn xml_from_wire(value: &WireValue) -> Result<Value, Error> {
+    let sent = match value {
+        WireValue::Long(long) => sent::held(long)?.whole()?,
+        value => short(value, BYTES),
+    };
+    match &sent {
+        Value::Binary(bytes) if bytes.starts_with(&BINARY_XML) => Err(notices::binary_xml()),
+        sent => to_xml(sent, BYTES),
+    }
+}
+
+/// What binary XML begins with ([MS-BINXML] 2.1, its signature).
+const BINARY_XML: [u8; 2] = [0xDF, 0xFF];
+
+/// What bytes of `geometry`, `geography` and `xml` are until they have been read.
 const BYTES: SqlType = SqlType::VarBinary(Length::Max);
 
 /// A value that is in memory.
@@ -341,7 +363,7 @@ pub fn returned(value: &Value, own: SqlType, sent: &RpcParameter) -> Result<Wire
         SqlType::Binary(_) | SqlType::VarBinary(_) => SqlType::VarBinary(Length::Max),
         other => other,
     };
-    let is_one_kind = wanted.is_character() && own.is_character()
+    let is_one_kind = wanted.is_character() && own.is_character() && (wanted != SqlType::XML || own == wanted)
         || wanted.is_binary() && own.is_binary()
         || std::mem::discriminant(&wanted) == std::mem::discriminant(&own);
     if let (Value::Decimal(number), SqlType::Decimal { scale, .. }) = (value, wanted)

@@ -17,3 +17,4 @@ mod shapes;
 mod support;
 mod tables;
 mod variants;
+mod xml_values;

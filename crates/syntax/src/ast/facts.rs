@@ -264,6 +264,7 @@ impl StatementKind {
             Self::UpdateStatistics(_) => defines("UPDATE STATISTICS", Done::Other),
             Self::DropStatistics(_) => defines("DROP STATISTICS", Done::DropStatistics),
             Self::CreateSchema(_) => defines("CREATE SCHEMA", Done::CreateSchema),
+            Self::AlterSchema(_) => defines("ALTER SCHEMA", Done::Other),
             Self::CreateType(_) => defines("CREATE TYPE", Done::CreateType),
             Self::CreateProcedure(_) => defines("CREATE PROCEDURE", Done::CreateProcedure),
             Self::CreateFunction(_) => defines("CREATE FUNCTION", Done::CreateFunction),

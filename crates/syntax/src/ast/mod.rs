@@ -213,6 +213,7 @@ pub enum StatementKind {
     /// `DROP STATISTICS table.name, ...`.
     DropStatistics(Vec<Name>),
     CreateSchema(Box<CreateSchema>),
+    AlterSchema(Box<AlterSchema>),
     CreateType(Box<CreateType>),
     /// `CREATE | ALTER PROCEDURE`.
     CreateProcedure(Box<CreateProcedure>),

@@ -359,6 +359,15 @@ pub struct CreateSchema {
     pub elements: Vec<Statement>,
 }
 
+/// `ALTER SCHEMA schema TRANSFER [OBJECT::]name`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AlterSchema {
+    /// Where it goes.
+    pub schema: Identifier,
+    /// What goes there.
+    pub name: Name,
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct CreateType {
     pub name: Name,

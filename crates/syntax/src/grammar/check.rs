@@ -89,6 +89,7 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::DropStatistics(_)
         | StatementKind::SwitchTriggers(_)
         | StatementKind::CreateSequence(_)
+        | StatementKind::AlterSchema(_)
         | StatementKind::CreateSynonym(_)
         | StatementKind::CreateStandalone(_)
         | StatementKind::Partition(_)

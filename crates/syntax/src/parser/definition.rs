@@ -2,7 +2,8 @@
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    CreateSynonym, CreateType, DefinitionKind, Drop, ObjectKind, StatementKind, TypeDefinition, XmlSchemaText,
+    AlterSchema, CreateSynonym, CreateType, DefinitionKind, Drop, ObjectKind, StatementKind, TypeDefinition,
+    XmlSchemaText,
 };
 use crate::error::ParseError;
 use crate::lexer::TokenKind;
@@ -186,9 +187,27 @@ impl Parser<'_> {
         if self.eat_word("PARTITION")? {
             return self.alter_partition();
         }
-        self.refuse(&["SCHEMA"])?;
+        if self.eat_word("SCHEMA")? {
+            return self.alter_schema();
+        }
         self.refuse(FOREIGN_KINDS)?;
         Err(self.unexpected())
+    }
+
+    /// `schema TRANSFER [OBJECT::]name`, ALTER SCHEMA being read. Types and schema collections stay where they are.
+    fn alter_schema(&mut self) -> Parsed<StatementKind> {
+        let schema = self.identifier()?;
+        self.expect_word("TRANSFER")?;
+        if self.at_word("XML") && self.peek_word(1, "SCHEMA")? {
+            self.refuse(&["XML"])?;
+        }
+        if self.peek(1)?.kind == TokenKind::Symbol(b':', b':') {
+            self.refuse(&["TYPE"])?;
+            self.expect_word("OBJECT")?;
+            self.advance()?;
+        }
+        let name = self.name()?;
+        Ok(StatementKind::AlterSchema(Box::new(AlterSchema { schema, name })))
     }
 
     pub(super) fn drop_statement(&mut self) -> Parsed<StatementKind> {

@@ -153,7 +153,7 @@ pub(super) fn typed_call(
         };
     }
     let argument = argument.map_or_else(|| Err(messages::function_requires(name, 1)), Ok)?;
-    if empty.distinct && (argument.sql_type == SqlType::Json || argument.sql_type.is_spatial()) {
+    if empty.distinct && (matches!(argument.sql_type, SqlType::Json | SqlType::XML) || argument.sql_type.is_spatial()) {
         return Err(messages::invalid_operand_type(argument.sql_type.name(), name));
     }
     let (argument, sql_type) = typed_argument(name, function, argument, count_type)?;
@@ -267,7 +267,7 @@ fn typed_argument(
             | AggregateFunction::JsonArray
             | AggregateFunction::JsonObject
     );
-    if own == SqlType::Json && !takes_json {
+    if matches!(own, SqlType::Json | SqlType::XML) && !takes_json {
         return Err(invalid());
     }
     if own.is_spatial() {

@@ -167,6 +167,8 @@ fn visible(shown: &[ResultColumn], alias: &Identifier, names: &[Identifier]) -> 
             row_guid: false,
             from_table: false,
             with_document: false,
+            xml_collection: None,
+            is_untyped_null: false,
             row_places: None,
             is_hidden: false,
         })

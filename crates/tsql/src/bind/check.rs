@@ -75,6 +75,8 @@ impl Binder<'_> {
             row_guid: false,
             from_table: true,
             with_document: false,
+            xml_collection: None,
+            is_untyped_null: false,
             row_places: None,
             is_hidden: false,
         });

@@ -170,7 +170,12 @@ impl<'a> Binder<'a> {
         for (position, side) in [&operand, &pattern].into_iter().enumerate() {
             if matches!(
                 side.sql_type,
-                SqlType::SqlVariant | SqlType::HierarchyId | SqlType::Json | SqlType::Geometry | SqlType::Geography
+                SqlType::SqlVariant
+                    | SqlType::HierarchyId
+                    | SqlType::Json
+                    | SqlType::XML
+                    | SqlType::Geometry
+                    | SqlType::Geography
             ) {
                 return Err(messages::invalid_argument_type(
                     side.sql_type.name(),
@@ -236,7 +241,7 @@ fn operator_name(operator: ComparisonOperator) -> &'static str {
 /// Two expressions in the type they compare in. Strings compare as they are, whatever their lengths.
 fn comparable(left: Expr, right: Expr, operator: &'static str) -> Result<(Expr, Expr)> {
     let both_text = left.sql_type.is_character() && right.sql_type.is_character();
-    if both_text && !left.sql_type.is_large_object() && !right.sql_type.is_large_object() {
+    if both_text && !left.sql_type.is_incomparable() && !right.sql_type.is_incomparable() {
         let label = label_of([&left, &right], operator)?.for_operation(operator)?;
         return Ok((left.collated(label), right.collated(label)));
     }
@@ -257,6 +262,7 @@ impl Binder<'_> {
     /// # Errors
     /// 206, 402 for types that do not compare.
     pub(super) fn comparison(&self, operator: ComparisonOperator, left: Expr, right: Expr) -> Result<Condition> {
+        let (left, right) = (self.untyped_null(left), self.untyped_null(right));
         let (left, right) = comparable(left, right, operator_name(operator))?;
         let by_null = !self.session.options().ansi_nulls && (may_be_the_null(&left) || may_be_the_null(&right));
         Ok(match operator {

@@ -302,6 +302,8 @@ fn round_source(id: usize, columns: &[ResultColumn], exposed: String, from: &mut
         row_guid: false,
         from_table: false,
         with_document: false,
+        xml_collection: None,
+        is_untyped_null: false,
         row_places: None,
         is_hidden: false,
     });

@@ -204,7 +204,6 @@ fn columns_of_view(shown: &[ScopeColumn], view: &ViewTarget) -> TargetColumns {
         identity: false,
         default: None,
         computed: None,
-        is_xml: false,
         is_generated: false,
         is_hidden: column.is_hidden,
     };

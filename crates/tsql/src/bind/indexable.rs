@@ -367,10 +367,7 @@ impl Judged<'_> {
         let Names { view, index } = self.names;
         let (items, keys) = self.items.split_at(self.columns.len().min(self.items.len()));
         let own = || items.iter().zip(self.columns);
-        if items
-            .iter()
-            .any(|item| item.sql_type.is_incomparable() || self.is_xml(item))
-        {
+        if items.iter().any(|item| item.sql_type.is_incomparable()) {
             return Err(messages::view_with_large_columns(view));
         }
         let is_grouped = self.columns.contains(&KeptColumn::Count);
@@ -396,21 +393,13 @@ impl Judged<'_> {
         Ok(())
     }
 
-    /// Whether an item is a column of type xml.
-    fn is_xml(&self, item: &Expr) -> bool {
-        let ExprKind::Column(place) = item.kind else {
-            return false;
-        };
-        column_at(self.input, place).is_some_and(|(_, is_xml)| is_xml)
-    }
-
     /// Judges an expression of WHERE, ON or GROUP BY.
     fn require_precise(&self, expression: &Expr) -> Result<()> {
         let view = self.names.view;
         if is_float(expression.sql_type) {
             return Err(match &expression.kind {
                 ExprKind::Column(place) => {
-                    let column = column_at(self.input, *place).map_or_else(String::new, |(name, _)| name);
+                    let column = column_at(self.input, *place).unwrap_or_default();
                     messages::view_condition_imprecise(view, &column)
                 }
                 ExprKind::Constant(_) => messages::view_constant_imprecise(view),
@@ -500,12 +489,12 @@ fn is_float(sql_type: SqlType) -> bool {
     matches!(sql_type, SqlType::Real | SqlType::Float)
 }
 
-/// The column of a table at a place of the wide row: its name, and whether it is of type xml.
-fn column_at(node: &Node, place: usize) -> Option<(String, bool)> {
+/// The column of a table at a place of the wide row: its name.
+fn column_at(node: &Node, place: usize) -> Option<String> {
     if let Node::Scan(scan) = node {
         let columns = &scan.table.table.definition().columns;
         let column = columns.get(place.checked_sub(scan.offset)?)?;
-        return Some((column.name.clone(), column.is_xml()));
+        return Some(column.name.clone());
     }
     node.inputs().into_iter().find_map(|below| column_at(below, place))
 }

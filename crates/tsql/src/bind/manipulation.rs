@@ -272,6 +272,7 @@ impl<'a> Binder<'a> {
             self.deduce(value, Asked::Assigned(wanted))?;
         }
         let bound = self.with_next_value(|binder| binder.expression(value))?.assignable()?;
+        let bound = self.untyped_null(bound);
         let target = wanted.unwrap_or(bound.sql_type);
         if !bound.is_null_constant() {
             crate::scalar::data_type::check_conversion(bound.sql_type, target, false)?;
@@ -402,7 +403,7 @@ impl<'a> Binder<'a> {
             };
             let name = column.map(|column| &*found.columns.columns[column].name);
             let value = self.operated(assignment, (name, own.clone()), value)?;
-            let value = value.assignable()?;
+            let value = self.untyped_null(value.assignable()?);
             if !value.is_null_constant() {
                 crate::scalar::data_type::check_conversion(value.sql_type, own.sql_type, false)?;
             }
@@ -653,7 +654,6 @@ impl<'a> Binder<'a> {
                         identity: column.identity.is_some(),
                         default: self.stored_default(column.default_expression())?,
                         computed: self.computed_target(definition, column)?,
-                        is_xml: column.is_xml(),
                         is_generated: column.generated.is_some(),
                         is_hidden: column.is_hidden(),
                     });
@@ -687,7 +687,6 @@ impl<'a> Binder<'a> {
                         identity: column.identity.is_some(),
                         default: self.stored_default(column.default.as_deref())?,
                         computed,
-                        is_xml: false,
                         is_generated: false,
                         is_hidden: false,
                     });

@@ -47,18 +47,14 @@ impl<'a> Binder<'a> {
                 let column = &columns.columns[*index];
                 visible.push(ScopeColumn {
                     qualifier: qualifier.to_owned(),
-                    path: None,
                     name: name.clone(),
                     sql_type: column.sql_type,
                     label: Label::Implicit(column.collation),
-                    nullable: true,
                     index: offset + index,
                     identity: column.identity,
-                    row_guid: false,
                     from_table: true,
-                    with_document: false,
-                    row_places: None,
                     is_hidden: column.is_hidden,
+                    ..ScopeColumn::plain()
                 });
             }
         }

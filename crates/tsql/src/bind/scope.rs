@@ -1,14 +1,16 @@
 //! Levels of names, and the search for a column in them.
 
+use std::sync::Arc;
+
 use engine::error::{Error, Result};
-use engine::types::SqlType;
+use engine::types::{SqlType, Value};
 
 use super::Binder;
 use crate::ast::Name;
 use crate::messages;
 use crate::plan::{AggregateCall, Expr, ExprKind, Label, WindowCall};
 use crate::scalar::row_place;
-use crate::sink::ResultColumn;
+use crate::sink::{ResultColumn, XmlCollectionName};
 use syntax::lexer::ROW_PLACE;
 
 /// A column that can be named.
@@ -34,6 +36,10 @@ pub struct ScopeColumn {
     pub from_table: bool,
     /// Whether it is a node that `nodes()` found: then the document and the node's place in it follow in the row.
     pub with_document: bool,
+    /// The schema collection of typed xml.
+    pub(super) xml_collection: Option<Arc<XmlCollectionName>>,
+    /// Whether each of its values is the word NULL: it is shown as an int, and taken as any type.
+    pub(super) is_untyped_null: bool,
     /// Where in the row is said which row of its table it is, if the table shows it.
     pub(super) row_places: Option<RowPlaces>,
     /// Whether `*` leaves it out.
@@ -53,6 +59,27 @@ pub(super) struct RowPlaces {
 }
 
 impl ScopeColumn {
+    /// What most columns of no table are, without a name.
+    pub(super) fn plain() -> ScopeColumn {
+        ScopeColumn {
+            qualifier: String::new(),
+            path: None,
+            name: String::new(),
+            sql_type: SqlType::Int,
+            label: Label::default(),
+            nullable: true,
+            index: 0,
+            identity: false,
+            row_guid: false,
+            from_table: false,
+            with_document: false,
+            xml_collection: None,
+            is_untyped_null: false,
+            row_places: None,
+            is_hidden: false,
+        }
+    }
+
     /// The column as an expression over the row.
     pub(super) fn expression(&self) -> Expr {
         Expr::column(self.index, self.sql_type, self.nullable).labelled(self.label)
@@ -67,6 +94,7 @@ impl ScopeColumn {
             nullable: self.nullable,
             identity: self.identity,
             from_table: self.from_table,
+            xml_collection: self.xml_collection.clone(),
         }
     }
 }
@@ -117,6 +145,18 @@ impl Binder<'_> {
         match self.levels.last_mut() {
             Some(Level::Select(level)) => Some(level),
             _ => None,
+        }
+    }
+
+    /// A value that is given to something of another type, or compared with it: a column that is nothing but the word NULL is that word.
+    pub(super) fn untyped_null(&self, value: Expr) -> Expr {
+        let (ExprKind::Column(index), Some(Level::Select(level))) = (&value.kind, self.levels.last()) else {
+            return value;
+        };
+        let mut columns = level.columns.iter();
+        match columns.any(|column| column.index == *index && column.is_untyped_null) {
+            true => Expr::constant(Value::Null, value.sql_type).labelled(value.label),
+            false => value,
         }
     }
 

@@ -241,6 +241,7 @@ impl<'a> Binder<'a> {
                     nullable: bound.nullable,
                     identity: source.is_some_and(|source| source.identity),
                     from_table: source.is_some_and(|source| source.from_table),
+                    xml_collection: source.and_then(|source| source.xml_collection.clone()),
                 };
                 items.push((bound, column));
                 Ok(())
@@ -340,13 +341,16 @@ impl<'a> Binder<'a> {
 }
 
 /// # Errors
-/// 306, 13636, 249 for a type whose values have no order.
+/// 305, 306, 13636, 249 for a type whose values have no order.
 pub(super) fn check_sortable(sql_type: SqlType) -> Result<()> {
     if sql_type.is_large_object() {
         return Err(messages::not_comparable());
     }
     if sql_type == SqlType::Json {
         return Err(messages::json_not_sortable());
+    }
+    if sql_type == SqlType::XML {
+        return Err(messages::xml_not_comparable());
     }
     if sql_type.is_spatial() {
         return Err(messages::clause_needs_order(sql_type.name(), "ORDER BY"));

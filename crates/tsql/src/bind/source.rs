@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, ColumnDefinition, ModuleKind, ObjectDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
 use engine::session::Table;
@@ -21,10 +21,10 @@ use crate::functions;
 use crate::messages;
 use crate::modules::{ModuleBody, TableVariableShape, VariableScope};
 use crate::plan::{
-    Access, BoundTable, DerivedNode, Label, Locking, Node, QueryPlan, ScanNode, ValuesNode, VariableNode, ViewNode,
-    label_of,
+    Access, BoundTable, DerivedNode, Expr, Label, Locking, Node, QueryPlan, ScanNode, ValuesNode, VariableNode,
+    ViewNode, label_of,
 };
-use crate::sink::ResultColumn;
+use crate::sink::{ResultColumn, XmlCollectionName};
 use crate::state::{Found, Reading, Through, is_source};
 use crate::views::{self, SystemView};
 
@@ -261,6 +261,7 @@ impl<'a> Binder<'a> {
         });
         let mut columns = table_columns(definition, &exposed, path, offset);
         columns.iter_mut().for_each(|column| column.row_places = row_places);
+        name_collections(&mut columns, definition, &database, self.session.id);
         let mut locking = Locking::default();
         for hints in [&self.inherited_hints, &reference.hints] {
             add_locking(&mut locking, hints, Place::Source, &definition.name)?;
@@ -346,6 +347,8 @@ impl<'a> Binder<'a> {
                 row_guid: false,
                 from_table: true,
                 with_document: false,
+                xml_collection: None,
+                is_untyped_null: false,
                 row_places: None,
                 is_hidden: false,
             });
@@ -504,6 +507,8 @@ impl<'a> Binder<'a> {
                 row_guid: false,
                 from_table: column.from_table,
                 with_document: false,
+                xml_collection: column.xml_collection.clone(),
+                is_untyped_null: is_null_of(&plan.root, index),
                 row_places: None,
                 is_hidden: false,
             });
@@ -605,6 +610,10 @@ impl<'a> Binder<'a> {
                     row_guid: false,
                     from_table: false,
                     with_document: false,
+                    xml_collection: None,
+                    is_untyped_null: rows
+                        .iter()
+                        .all(|row| row.get(index).is_some_and(Expr::is_null_constant)),
                     row_places: None,
                     is_hidden: false,
                 });
@@ -660,6 +669,8 @@ impl<'a> Binder<'a> {
             row_guid: false,
             from_table: true,
             with_document: false,
+            xml_collection: None,
+            is_untyped_null: false,
             row_places: None,
             is_hidden: column.is_hidden,
         });
@@ -760,6 +771,41 @@ fn applied(visible: Vec<ScopeColumn>) -> Level {
     })
 }
 
+/// Whether a column of a query is the word NULL in every row.
+fn is_null_of(node: &Node, column: usize) -> bool {
+    let is_null = |values: &[Expr]| values.get(column).is_some_and(Expr::is_null_constant);
+    if let Node::Project(project) = node {
+        return is_null(&project.expressions);
+    }
+    if let Node::Values(values) = node {
+        return values.rows.iter().all(|row| is_null(row));
+    }
+    matches!(node, Node::Append(append) if append.inputs.iter().all(|input| is_null_of(input, column)))
+}
+
+/// Notes the schema collections of a table's columns of typed xml.
+fn name_collections(columns: &mut [ScopeColumn], definition: &TableDefinition, database: &Database, session: u16) {
+    for (column, own) in columns.iter_mut().zip(&definition.columns) {
+        column.xml_collection = collection_name(database, own, session);
+    }
+}
+
+/// The schema collection that a column is declared with.
+fn collection_name(database: &Database, column: &ColumnDefinition, session: u16) -> Option<Arc<XmlCollectionName>> {
+    let id = column.xml_collection()?;
+    let found = database.catalog.objects(session).into_iter().find_map(|object| {
+        let ObjectDefinition::XmlSchemaCollection(own) = &object.definition else {
+            return None;
+        };
+        (own.collection_id == id).then(|| XmlCollectionName {
+            database: database.name(),
+            schema: own.schema.clone(),
+            name: own.name.clone(),
+        })
+    });
+    found.map(Arc::new)
+}
+
 /// The columns of a table as names.
 pub(super) fn table_columns(
     definition: &TableDefinition,
@@ -783,6 +829,8 @@ pub(super) fn table_columns(
             row_guid: column.is_row_guid,
             from_table: true,
             with_document: false,
+            xml_collection: None,
+            is_untyped_null: false,
             row_places: None,
             is_hidden: column.is_hidden(),
         });

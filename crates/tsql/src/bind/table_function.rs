@@ -50,6 +50,8 @@ impl<'a> Binder<'a> {
             row_guid: false,
             from_table: false,
             with_document: false,
+            xml_collection: None,
+            is_untyped_null: false,
             row_places: None,
             is_hidden: false,
         });

@@ -25,7 +25,7 @@ use crate::ast::{
     CreateView, ExpressionKind, Identifier, Query, QueryBody, Select, SelectItem, SetOperator, TableSource,
 };
 use crate::messages;
-use crate::plan::{Condition, Expr, ExprKind, Label, Target};
+use crate::plan::{Condition, Expr, ExprKind, Target};
 use crate::sink::ResultColumn;
 
 /// The source of FROM that is to be changed, if it is not a table itself.
@@ -400,12 +400,8 @@ impl Asked {
 /// A column that only the statement around knows of.
 pub(super) fn hidden(index: usize, sql_type: SqlType, nullable: bool) -> (Expr, ResultColumn) {
     let column = ResultColumn {
-        name: String::new(),
-        sql_type,
         nullable,
-        label: Label::default(),
-        identity: false,
-        from_table: false,
+        ..ResultColumn::new("", sql_type)
     };
     (Expr::column(index, sql_type, nullable), column)
 }

@@ -1,15 +1,12 @@
-//! CAST and CONVERT to xml, which is stored as `nvarchar(max)`: the value is its text, after a check that it is well formed.
+//! CAST and CONVERT to xml: the value is its text, after a check that it is well formed.
 
-use engine::error::{Error, Result};
-use engine::types::{Length, SqlType, Text, Value, string_room};
+use engine::error::Result;
+use engine::types::{SqlType, Value};
 
 use crate::ast::DataType;
 use crate::messages;
 use crate::plan::{Call, Expr, ExprKind};
-use crate::scalar::xml::check;
-
-/// What xml is kept as.
-const XML: SqlType = SqlType::NVarChar(Length::Max);
+use crate::scalar::xml::to_xml;
 
 /// Whether a written type is xml.
 pub(super) fn is_xml(data_type: &DataType) -> bool {
@@ -46,7 +43,7 @@ pub(super) fn conversion(operand: Expr, or_null: bool) -> Result<Expr> {
         return Err(messages::explicit_conversion(own.name(), "xml"));
     }
     let nullable = operand.nullable || or_null;
-    let label = operand.label_in(XML);
+    let label = operand.label_in(SqlType::XML);
     let kind = ExprKind::Function {
         name: "xml",
         implementation: if or_null { well_formed_or_null } else { well_formed },
@@ -54,7 +51,7 @@ pub(super) fn conversion(operand: Expr, or_null: bool) -> Result<Expr> {
     };
     Ok(Expr {
         kind,
-        sql_type: XML,
+        sql_type: SqlType::XML,
         nullable,
         label,
     })
@@ -63,21 +60,9 @@ pub(super) fn conversion(operand: Expr, or_null: bool) -> Result<Expr> {
 /// The text of xml.
 ///
 /// # Errors
-/// Those of [`check`], for bytes that are no text too; 701.
+/// Those of [`to_xml`].
 fn well_formed(call: &Call<'_>) -> Result<Value> {
-    match call.value(0) {
-        Value::Text(text) => {
-            check(text, call.argument_type(0).is_unicode())?;
-            Ok(Value::Text(text.clone()))
-        }
-        Value::Binary(bytes) => {
-            let charge = string_room(bytes.len().saturating_mul(2))?;
-            let (text, is_unicode) = decoded(bytes)?;
-            check(&text, is_unicode)?;
-            Ok(Value::Text(Text::charged(text, charge)))
-        }
-        _ => Ok(Value::Null),
-    }
+    to_xml(call.value(0), call.argument_type(0))
 }
 
 fn well_formed_or_null(call: &Call<'_>) -> Result<Value> {
@@ -87,20 +72,4 @@ fn well_formed_or_null(call: &Call<'_>) -> Result<Value> {
         Err(_) => Ok(Value::Null),
         value => value,
     }
-}
-
-/// Bytes as text: UTF-16 where their mark or their second byte says so, else UTF-8 (XML 1.0, appendix F).
-fn decoded(bytes: &[u8]) -> Result<(String, bool)> {
-    let illegal = || Error::new(9420, 16, 1, "XML parsing: line 1, character 1, illegal xml character");
-    let wide = bytes.strip_prefix(&[0xFF, 0xFE]);
-    if wide.is_some() || bytes.get(1) == Some(&0) {
-        let units = wide
-            .unwrap_or(bytes)
-            .chunks_exact(2)
-            .map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-        let text: std::result::Result<String, _> = char::decode_utf16(units).collect();
-        return Ok((text.map_err(|_| illegal())?, true));
-    }
-    let text = std::str::from_utf8(bytes).map_err(|_| illegal())?;
-    Ok((text.to_owned(), false))
 }

@@ -17,8 +17,10 @@ use crate::plan::{Expr, ExprKind, FunctionNode, Implementation, Node, RowFunctio
 use crate::scalar::data_type::{TypePlace, resolve};
 use crate::scalar::xquery::{Axis, Expression as Path, External, Query, parse, parse_modification};
 
-/// The type xml is kept as this.
-const XML: SqlType = SqlType::NVarChar(Length::Max);
+const XML: SqlType = SqlType::XML;
+
+/// What queries, and values as text, are.
+const TEXT: SqlType = SqlType::NVarChar(Length::Max);
 
 /// The methods; the names are case-sensitive.
 const METHODS: [&str; 5] = ["exist", "modify", "nodes", "query", "value"];
@@ -111,7 +113,7 @@ impl<'a> Binder<'a> {
                     SqlType::Binary(_) | SqlType::VarBinary(_) => {
                         function("value", functions::xml_value_bytes, SqlType::VarBinary(Length::Max))
                     }
-                    _ => function("value", functions::xml_value, XML),
+                    _ => function("value", functions::xml_value, TEXT),
                 };
                 conversion(value, target, None, false)
             }
@@ -187,12 +189,12 @@ impl<'a> Binder<'a> {
         namespaces: &[(String, String)],
         externals: &[External],
     ) -> Result<Vec<Expr>> {
-        let mut arguments = vec![operand, Expr::constant(Value::from(text), XML)];
+        let mut arguments = vec![operand, Expr::constant(Value::from(text), TEXT)];
         let count = i32::try_from(namespaces.len()).unwrap_or(i32::MAX);
         arguments.push(Expr::constant(Value::Int(count), SqlType::Int));
         for (prefix, address) in namespaces {
-            arguments.push(Expr::constant(Value::from(prefix.as_str()), XML));
-            arguments.push(Expr::constant(Value::from(address.as_str()), XML));
+            arguments.push(Expr::constant(Value::from(prefix.as_str()), TEXT));
+            arguments.push(Expr::constant(Value::from(address.as_str()), TEXT));
         }
         for external in externals {
             arguments.push(match external {
@@ -295,6 +297,8 @@ impl<'a> Binder<'a> {
             identity: false,
             row_guid: false,
             from_table: false,
+            xml_collection: None,
+            is_untyped_null: false,
             with_document,
             row_places: None,
             is_hidden: false,

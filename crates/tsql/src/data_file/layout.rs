@@ -220,7 +220,7 @@ fn native_field(sql_type: SqlType, nullable: bool, text: Host) -> Result<Field> 
     let of_length = |host, length| {
         let prefix_bytes = match length {
             Length::Limited(_) => 2,
-            Length::Max => 8,
+            Length::Max | Length::Xml => 8,
             Length::LargeObject => 4,
         };
         (host, prefix_bytes)

@@ -228,7 +228,8 @@ impl Signature {
             implementation: self.implementation,
             arguments,
         };
-        let call = Expr::new(kind, sql_type);
+        let mut call = Expr::new(kind, sql_type);
+        call.nullable = !NEVER_NULL.contains(&self.name);
         // Functions make strings of the default collation.
         Ok(if sql_type.is_character() {
             call.collated(label)
@@ -256,6 +257,10 @@ impl Signature {
     }
 }
 
+/// The functions whose value is never NULL, so that a computed column of theirs does not take NULL: "NULL values are implicitly converted to an
+/// empty string" (sql-docs, "CONCAT", "CONCAT_WS").
+const NEVER_NULL: [&str; 2] = ["concat", "concat_ws"];
+
 /// The functions that take `text`, `ntext` and `image`, each by its own page of sql-docs; all others answer 8116.
 const TAKES_LARGE_OBJECTS: [&str; 4] = ["charindex", "datalength", "patindex", "substring"];
 
@@ -271,6 +276,9 @@ const TAKES_JSON: [(&str, usize); 8] = [
     ("json_modify", 3),
 ];
 
+/// The functions that take xml, beside its methods; all others answer 8116.
+const TAKES_XML: [&str; 1] = ["datalength"];
+
 fn convert_argument(argument: Expr, parameter: Parameter, position: usize, function: &str) -> Result<Expr> {
     let own = argument.sql_type;
     let invalid = || messages::invalid_argument_type(own.name(), position, function);
@@ -278,6 +286,7 @@ fn convert_argument(argument: Expr, parameter: Parameter, position: usize, funct
         _ if own.is_large_object() && !TAKES_LARGE_OBJECTS.contains(&function) => return Err(invalid()),
         _ if own == SqlType::Json && !TAKES_JSON.contains(&(function, position)) => return Err(invalid()),
         _ if own == SqlType::Json => own,
+        _ if own == SqlType::XML && !TAKES_XML.contains(&function) => return Err(invalid()),
         // What else there is of them are their own methods.
         _ if own.is_spatial() && function != "datalength" => return Err(invalid()),
         Parameter::Any => own,

@@ -91,7 +91,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         columns_updated,
     )
     .told(": in a trigger, a bit for each column, from the lowest of the first byte on: whether the statement sets it"),
-    signature("eventdata", 0, &[], Fixed(SqlType::NVarChar(Length::Max)), event_data)
+    signature("eventdata", 0, &[], Fixed(SqlType::XML), event_data)
         .told(": in a trigger of the database, as xml: the event that it fires for; elsewhere NULL"),
     signature("update", 1, &[Name], INT, update)
         .told("column: in a trigger, as a condition: whether the statement sets a column, as an INSERT does with all"),

@@ -90,7 +90,7 @@ fn variable(arguments: &[Expr]) -> Result<SqlType> {
 fn replicated(arguments: &[Expr]) -> Result<SqlType> {
     let sql_type = variable(arguments)?;
     Ok(match byte_length(sql_type) {
-        Length::Max | Length::LargeObject => sql_type,
+        Length::Max | Length::LargeObject | Length::Xml => sql_type,
         Length::Limited(_) => string_type(sql_type.is_unicode(), Length::Limited(8000)),
     })
 }
@@ -128,7 +128,7 @@ fn joined_type(types: impl Iterator<Item = SqlType>) -> SqlType {
     for sql_type in types {
         unicode |= sql_type.is_unicode();
         match text_units(sql_type) {
-            Length::Max | Length::LargeObject => is_max = true,
+            Length::Max | Length::LargeObject | Length::Xml => is_max = true,
             Length::Limited(units) => total += u32::from(units),
         }
     }

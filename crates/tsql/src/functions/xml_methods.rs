@@ -209,7 +209,7 @@ pub(crate) fn modify(call: &Call<'_>) -> Result<Value> {
         let sql_type = call.argument_type(first + index);
         bound.push(Bound {
             item: external(value, Some(sql_type))?,
-            is_xml: sql_type == SqlType::NVarChar(Length::Max),
+            is_xml: sql_type == SqlType::XML,
         });
     }
     let changed = crate::scalar::xquery::modify(&document, &modification, &bound)?;

@@ -1,6 +1,8 @@
 //! The errors of large values that are changed in parts, of text pointers, and of documents that OPENXML reads.
 
 engine::messages! { pub(crate) fn;
+    /// 305: xml where values are compared or sorted.
+    xml_not_comparable() = 305, 16, 1, "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
     /// 280: TEXTPTR of something else.
     text_pointer_of_no_column() = 280, 16, 1, "Only base table columns are allowed in the TEXTPTR function.";
     /// 283

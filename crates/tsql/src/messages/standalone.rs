@@ -42,6 +42,10 @@ engine::messages! { pub(crate) fn;
     rule_of_kind() = 15107, 16, 1, "Cannot bind a rule to a computed column, a sparse column, or to a column of the following data types: text, ntext, image, timestamp, varchar(max), nvarchar(max), varbinary(max), xml, or user-defined data type.";
     /// 15148: neither a column nor a type.
     nothing_to_bind_to(name: &str) = 15148, 16, 1, "The data type or table column '{name}' does not exist or you do not have permission.";
+    /// 15151 of ALTER SCHEMA: no object of that name.
+    cannot_find_to_transfer(name: &str) = 15151, 16, 1, "Cannot find the object '{name}', because it does not exist or you do not have permission.";
+    /// 15151 of ALTER SCHEMA: no schema of that name.
+    cannot_alter_schema(name: &str) = 15151, 16, 1, "Cannot alter the schema '{name}', because it does not exist or you do not have permission.";
     /// 15236: no default is bound to a column.
     column_without_default(name: &str) = 15236, 16, 1, "Column '{name}' has no default.";
     /// 15237: no default is bound to a type.
@@ -50,4 +54,10 @@ engine::messages! { pub(crate) fn;
     column_without_rule(name: &str) = 15238, 16, 1, "Column '{name}' has no rule.";
     /// 15239: no rule is bound to a type.
     type_without_rule(name: &str) = 15239, 16, 1, "User data type '{name}' has no rule.";
+    /// 15347: a trigger goes with its table alone.
+    transfer_of_owned() = 15347, 16, 1, "Cannot transfer an object that is owned by a parent object.";
+    /// 15348
+    transfer_of_schema_bound() = 15348, 16, 1, "Cannot transfer a schemabound object.";
+    /// 15530
+    transfer_to_taken_name(name: &str) = 15530, 16, 1, "The object with name \"{name}\" already exists.";
 }

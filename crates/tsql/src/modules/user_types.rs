@@ -8,7 +8,7 @@ use std::sync::Arc;
 use engine::catalog::{AliasType, ObjectDefinition};
 use engine::database::Database;
 use engine::error::Result;
-use engine::types::{Length, SqlType};
+use engine::types::SqlType;
 use vlf::ServerVersion;
 
 use super::variables::{TableTypeId, TableVariableShape};
@@ -78,7 +78,7 @@ impl<'d> UserTypes<'d> {
                 .place
                 .and_then(|(database, session)| database.xml_schema_collection(schema, name.object(), session));
             return match found {
-                Some(_) => Ok((Declared::Scalar(SqlType::NVarChar(Length::Max)), None)),
+                Some(_) => Ok((Declared::Scalar(SqlType::XML), None)),
                 None => Err(messages::no_collection(&name.to_string())),
             };
         }

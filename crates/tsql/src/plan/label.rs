@@ -60,7 +60,7 @@ impl Expr {
     /// The same, if its values can be compared with each other, as grouping and sorting do.
     ///
     /// # Errors
-    /// 306 for `text`, `ntext` and `image`, 13636 for `json`, 249 for `geometry` and `geography`; those of [`Expr::with_collation_for`].
+    /// 305 for `xml`, 306 for `text`, `ntext` and `image`, 13636 for `json`, 249 for `geometry` and `geography`; those of [`Expr::with_collation_for`].
     pub fn sortable_for(self, clause: &str, place: usize) -> Result<Expr> {
         if self.sql_type.is_large_object() {
             return Err(messages::not_comparable());
@@ -70,6 +70,9 @@ impl Expr {
         }
         if self.sql_type == engine::types::SqlType::Json {
             return Err(messages::json_not_sortable());
+        }
+        if self.sql_type == engine::types::SqlType::XML {
+            return Err(messages::xml_not_comparable());
         }
         self.with_collation_for(clause, place)
     }

@@ -21,6 +21,17 @@ pub enum SerializedForm {
     Explicit(ExplicitForm),
 }
 
+impl SerializedForm {
+    /// Whether the text is a value of type xml.
+    pub fn is_xml(&self) -> bool {
+        match self {
+            SerializedForm::Json(_) => false,
+            SerializedForm::Xml(form) => form.is_typed,
+            SerializedForm::Explicit(form) => form.is_typed,
+        }
+    }
+}
+
 /// FOR XML EXPLICIT: each row is an element, whose tag and parent its first two columns say.
 #[derive(Clone, Debug)]
 pub struct ExplicitForm {

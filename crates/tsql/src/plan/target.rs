@@ -59,8 +59,6 @@ pub struct TargetColumn {
     pub default: Option<Expr>,
     /// What computes it from the other columns of the row.
     pub computed: Option<ComputedTarget>,
-    /// Whether it is xml: its values have to be well formed.
-    pub is_xml: bool,
     /// Whether it is a column of the period SYSTEM_TIME, which no statement gives a value.
     pub is_generated: bool,
     /// Whether an INSERT without a list of columns leaves it out, as `*` does.
@@ -71,13 +69,13 @@ impl TargetColumn {
     /// Whether the bytes of a held value are those that the column stores.
     fn takes_held(&self, held: &HeldValue) -> bool {
         let form = HeldForm::of(self.sql_type, self.collation);
-        !self.is_xml && self.sql_type.is_max() && form == Some(held.form())
+        self.sql_type != SqlType::XML && self.sql_type.is_max() && form == Some(held.form())
     }
 
     /// A value as the column keeps it.
     ///
     /// # Errors
-    /// Those of [`store`]; of xml, those of [`crate::scalar::xml::check`].
+    /// Those of [`store`].
     pub(crate) fn store(&self, value: Value, from: SqlType, table_name: &str) -> Result<Value> {
         let value = match &value {
             Value::Held(held) if !self.takes_held(held) => value.whole()?,
@@ -87,11 +85,6 @@ impl TargetColumn {
             true => recollated(value, from, self.collation),
             false => value,
         };
-        if self.is_xml
-            && let Value::Text(text) = &value
-        {
-            crate::scalar::xml::check(text, from.is_unicode())?;
-        }
         if from == self.sql_type {
             return Ok(value);
         }
@@ -332,7 +325,7 @@ impl TargetColumns {
             || makes_rows && !self.checks.is_empty()
             || makes_rows && !self.view_conditions.is_empty()
             || makes_rows && (self.has_computed(true) || self.has_computed(false))
-            || makes_rows && self.columns.iter().any(|column| column.is_xml)
+            || makes_rows && self.columns.iter().any(|column| column.sql_type == SqlType::XML)
             || makes_rows && self.row_version().is_some()
             || makes_rows && !self.references.is_empty()
             || takes_rows && !self.referenced_by.is_empty()
@@ -392,7 +385,6 @@ mod tests {
             identity: false,
             default: None,
             computed: None,
-            is_xml: false,
             is_generated: false,
             is_hidden: false,
         }

@@ -65,7 +65,9 @@ pub fn operation(operator: BinaryOperator, left: SqlType, right: SqlType) -> Res
         (SqlType::SqlVariant, _) | (_, SqlType::SqlVariant) => {
             return Err(messages::incompatible_operands(left.name(), right.name(), name));
         }
-        (SqlType::Json, SqlType::Json) => return Err(messages::invalid_operand_type(left.name(), name)),
+        (SqlType::Json, SqlType::Json) | (SqlType::XML, SqlType::XML) => {
+            return Err(messages::invalid_operand_type(left.name(), name));
+        }
         _ if left.is_incomparable() || right.is_incomparable() => {
             return Err(messages::incompatible_operands(left.name(), right.name(), name));
         }
@@ -588,6 +590,9 @@ pub fn bit_not(value: &Value) -> Result<Value> {
 pub fn comparison_type(left: SqlType, right: SqlType, operator: &str) -> Result<SqlType> {
     if (left, right) == (SqlType::Json, SqlType::Json) {
         return Err(messages::json_not_comparable());
+    }
+    if (left, right) == (SqlType::XML, SqlType::XML) {
+        return Err(messages::xml_not_comparable());
     }
     if left.is_spatial() || right.is_spatial() {
         let (spatial, other) = if left.is_spatial() {

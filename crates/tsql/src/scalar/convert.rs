@@ -34,7 +34,7 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
         return Ok(Value::Null);
     }
     if let Value::Held(_) = value {
-        return match value.is_held_as(to) {
+        return match value.is_held_as(to) && (to != SqlType::XML || from == to) {
             true => Ok(value.clone()),
             false => convert(&value.clone().whole()?, from, to, style),
         };
@@ -52,7 +52,8 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
         return from_spatial(value, surface, to, style);
     }
     match to {
-        SqlType::HierarchyId | SqlType::Json if from == to => Ok(value.clone()),
+        SqlType::HierarchyId | SqlType::Json | SqlType::XML if from == to => Ok(value.clone()),
+        SqlType::XML => super::xml::to_xml(value, from),
         SqlType::Json => super::json_type::json_of(value.as_str().unwrap_or_default()),
         _ if from == SqlType::Json => super::json_type::json_text(value, to),
         SqlType::HierarchyId => to_hierarchy(value),
@@ -121,7 +122,7 @@ pub fn store(value: &Value, from: SqlType, to: SqlType, table: &str, column: &st
         return Ok(value.clone());
     }
     if let Value::Held(_) = value
-        && !value.is_held_as(to)
+        && (!value.is_held_as(to) || to == SqlType::XML)
     {
         return store(&value.clone().whole()?, from, to, table, column);
     }

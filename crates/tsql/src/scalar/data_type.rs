@@ -38,7 +38,7 @@ pub fn resolve(data_type: &DataType, place: TypePlace, ordinal: usize, version: 
     let length = |limit: u32| string_length(arguments, default_length, limit, &name, ordinal);
     let fixed = |limit: u32| match length(limit)? {
         Length::Limited(units) => Ok(units),
-        Length::Max | Length::LargeObject => Err(messages::type_takes_no_length(ordinal, &name)),
+        Length::Max | Length::LargeObject | Length::Xml => Err(messages::type_takes_no_length(ordinal, &name)),
     };
     match name.as_str() {
         "decimal" | "numeric" | "dec" => decimal(arguments, ordinal),
@@ -90,7 +90,7 @@ fn plain_type(name: &str) -> Option<SqlType> {
         "sysname" => SqlType::SYSNAME,
         "text" => SqlType::VarChar(Length::LargeObject),
         "ntext" => SqlType::NVarChar(Length::LargeObject),
-        "xml" => SqlType::NVarChar(Length::Max),
+        "xml" => SqlType::XML,
         "image" => SqlType::VarBinary(Length::LargeObject),
         "timestamp" | "rowversion" => SqlType::RowVersion,
         "sql_variant" => SqlType::SqlVariant,
@@ -269,6 +269,7 @@ pub fn byte_length(sql_type: SqlType) -> Length {
 fn common_string(high: SqlType, low: SqlType) -> SqlType {
     let length = byte_length(high).max(byte_length(low));
     match (high, low, length) {
+        (_, _, Length::Xml) => SqlType::XML,
         (SqlType::Char(_), SqlType::Char(_), Length::Limited(units)) => SqlType::Char(units),
         (SqlType::NChar(_), SqlType::NChar(_) | SqlType::Char(_), Length::Limited(units)) => {
             SqlType::NChar(units.min(4000))
@@ -282,6 +283,8 @@ pub fn string_type(unicode: bool, length: Length) -> SqlType {
     match (unicode, length) {
         (true, Length::Limited(units)) => SqlType::NVarChar(Length::Limited(units.clamp(1, 4000))),
         (true, Length::Max | Length::LargeObject) => SqlType::NVarChar(length),
+        (true, Length::Xml) => SqlType::NVarChar(Length::Max),
+        (false, Length::Xml) => SqlType::VarChar(Length::Max),
         (false, Length::Limited(units)) => SqlType::VarChar(Length::Limited(units.clamp(1, 8000))),
         (false, Length::Max | Length::LargeObject) => SqlType::VarChar(length),
     }
@@ -312,6 +315,17 @@ fn converts_large_object(from: SqlType, to: SqlType) -> bool {
         to.is_character() || to.is_binary() && to.is_large_object() && !from.is_unicode() && !from.is_large_object()
     } else {
         from.is_binary() && to.is_binary()
+    }
+}
+
+/// Whether xml comes from the other type, or goes out to it: strings and bytes. `None` for types that nothing but CAST would bring together.
+fn converts_xml(from: SqlType, to: SqlType, explicit: bool) -> Option<bool> {
+    let other = if from == SqlType::XML { to } else { from };
+    let is_string = (other.is_character() || other.is_binary()) && other != SqlType::RowVersion;
+    match (is_string, explicit) {
+        (true, _) => Some(to == SqlType::XML || explicit && !to.is_large_object()),
+        (false, true) => Some(false),
+        (false, false) => None,
     }
 }
 
@@ -346,13 +360,14 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
         // Strings come in by themselves, and it goes out to these when it is asked to (sql-docs, "JSON data type").
         (SqlType::Json, _) | (_, SqlType::Json) => {
             let other = if from == SqlType::Json { to } else { from };
-            let is_string = other.is_character() && !other.is_large_object();
-            match (is_string, explicit) {
+            match (other.is_character() && !other.is_large_object(), explicit) {
                 (true, _) => explicit || to == SqlType::Json,
                 (false, true) => false,
                 (false, false) => return Err(clash()),
             }
         }
+        // Likewise, bytes too; text, ntext and image come in alone (sql-docs, "CAST and CONVERT", chart).
+        (SqlType::XML, _) | (_, SqlType::XML) => converts_xml(from, to, explicit).ok_or_else(clash)?,
         // Strings and bytes come in by themselves, and they go out to these when they are asked to (sql-docs, "CAST and CONVERT", chart).
         _ if from.is_spatial() || to.is_spatial() => match (converts_spatial(from, to), explicit) {
             (true, _) => explicit || to.is_spatial(),
@@ -374,7 +389,7 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
         // A variant holds anything but the max types and rowversion, and comes out by CAST alone (sql-docs, "sql_variant").
         (SqlType::RowVersion, SqlType::SqlVariant) => return Err(clash()),
         (_, SqlType::SqlVariant) => match byte_length(from) {
-            Length::Max | Length::LargeObject => return Err(clash()),
+            Length::Max | Length::LargeObject | Length::Xml => return Err(clash()),
             Length::Limited(_) => true,
         },
         (SqlType::SqlVariant, _) => explicit,
@@ -388,7 +403,6 @@ pub fn check_conversion(from: SqlType, to: SqlType, explicit: bool) -> Result<()
         (SqlType::Real | SqlType::Float, _) if to.is_binary() => explicit,
         _ if from.is_binary() && matches!(to, SqlType::Real | SqlType::Float) => false,
         _ if from.is_character() && to.is_binary() => explicit,
-        _ if from.is_character() && matches!(to, SqlType::Money | SqlType::SmallMoney) => true,
         _ => true,
     };
     if allowed { Ok(()) } else { Err(denied()) }

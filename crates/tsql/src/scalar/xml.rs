@@ -1,6 +1,6 @@
 //! Checks whether a text is well formed as a value of type xml, for CAST, CONVERT, TRY_CAST and TRY_CONVERT. `quick_xml` parses it.
 //!
-//! The type is stored as `nvarchar(max)`: the text stays as written. Fragments are valid: several elements, or text next to them (sql-docs,
+//! The type is stored as `nvarchar(max)`: the text stays as written, but for its declaration. Fragments are valid: several elements, or text next to them (sql-docs,
 //! "xml data type and columns").
 //!
 //! | what is wrong | number |
@@ -27,6 +27,7 @@ use std::collections::HashSet;
 
 use engine::cancel;
 use engine::error::{Error, Result};
+use engine::types::{SqlType, Text, Value, string_room};
 use quick_xml::Reader;
 use quick_xml::errors::{Error as ReadError, IllFormedError, SyntaxError};
 use quick_xml::events::attributes::AttrError;
@@ -118,6 +119,55 @@ pub fn without_declarations(text: &str) -> String {
         }
         start = end;
     }
+}
+
+/// A string or bytes as xml: the text, without the declaration of its encoding (sql-docs, "Create instances of XML data", on the XML declaration).
+///
+/// # Errors
+/// Those of [`check`], for bytes that are no text too; 701.
+pub fn to_xml(value: &Value, from: SqlType) -> Result<Value> {
+    match value {
+        Value::Text(text) => {
+            check(text, from.is_unicode())?;
+            Ok(match is_declared(text) {
+                true => Value::Text(Text::charged(without_declarations(text), string_room(text.len())?)),
+                false => Value::Text(text.clone()),
+            })
+        }
+        Value::Binary(bytes) => {
+            let charge = string_room(bytes.len().saturating_mul(2))?;
+            let (text, is_unicode) = decoded(bytes)?;
+            check(&text, is_unicode)?;
+            let text = if is_declared(&text) {
+                without_declarations(&text)
+            } else {
+                text
+            };
+            Ok(Value::Text(Text::charged(text, charge)))
+        }
+        _ => Ok(Value::Null),
+    }
+}
+
+/// Whether a text has something before its content that an xml value does not keep.
+fn is_declared(text: &str) -> bool {
+    text.starts_with('\u{FEFF}') || text.starts_with("<?xml")
+}
+
+/// Bytes as text: UTF-16 where their mark or their second byte says so, else UTF-8 (XML 1.0, appendix F).
+fn decoded(bytes: &[u8]) -> Result<(String, bool)> {
+    let illegal = || Error::new(9420, 16, 1, "XML parsing: line 1, character 1, illegal xml character");
+    let wide = bytes.strip_prefix(&[0xFF, 0xFE]);
+    if wide.is_some() || bytes.get(1) == Some(&0) {
+        let units = wide
+            .unwrap_or(bytes)
+            .chunks_exact(2)
+            .map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+        let text: std::result::Result<String, _> = char::decode_utf16(units).collect();
+        return Ok((text.map_err(|_| illegal())?, true));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|_| illegal())?;
+    Ok((text.to_owned(), false))
 }
 
 /// What stands at the top of a text that is well formed.

@@ -7,7 +7,7 @@ mod request;
 
 pub use crate::sink::{
     BatchOutcome, CallEnd, ClientColumn, ClientRows, ClientTable, DoneKind, Message, Parameter, ResultColumn,
-    ResultSink, SinkClosed, TransactionEvent,
+    ResultSink, SinkClosed, TransactionEvent, XmlCollectionName,
 };
 pub use crate::state::{Login, SessionState};
 

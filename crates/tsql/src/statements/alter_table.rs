@@ -168,7 +168,7 @@ impl Executor<'_> {
         let former = definition.columns[ordinal].sql_type;
         if [former, declared.sql_type]
             .iter()
-            .any(|own| *own == SqlType::Json || own.is_spatial())
+            .any(|own| matches!(*own, SqlType::Json | SqlType::XML) || own.is_spatial())
         {
             check_conversion(former, declared.sql_type, false)?;
         }

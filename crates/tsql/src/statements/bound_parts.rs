@@ -116,7 +116,7 @@ pub(super) trait PartBinder<'w> {
             Kind::CreateProcedure(_) | Kind::CreateFunction(_) | Kind::CreateView(_) => Ok(()),
             Kind::CreateTrigger(_) | Kind::CreateDatabaseTrigger(_) | Kind::SwitchTriggers(_) => Ok(()),
             Kind::CreateSequence(_) | Kind::CreateSynonym(_) | Kind::Partition(_) | Kind::FullText(_) => Ok(()),
-            Kind::CreateStandalone(_) => Ok(()),
+            Kind::CreateStandalone(_) | Kind::AlterSchema(_) => Ok(()),
             Kind::XmlSchema(schema) => self.bind(|binder| binder.scalar(&schema.text)),
             // Databases and the server.
             Kind::CreateDatabase(_) | Kind::AlterDatabase(_) | Kind::Use(_) | Kind::Permission(_) => Ok(()),

@@ -246,7 +246,11 @@ fn check_columns(sent: &[ClientColumn], target: &BulkTarget, definition: &TableD
             .column(&name.text)
             .and_then(|ordinal| definition.columns.get(ordinal));
         let own = own.ok_or_else(messages::bulk_target_changed)?;
-        if !is_of_one_family(column.sql_type, *declared) || column.nullable != own.nullable {
+        // "XMLTYPE is to be sent as NVARCHAR(N) or NVARCHAR(MAX)" ([MS-TDS] 2.2.6.1, note on INSERT BULK).
+        if column.sql_type == SqlType::XML
+            || !is_of_one_family(column.sql_type, *declared)
+            || column.nullable != own.nullable
+        {
             return Err(messages::bulk_column_type(place + 1, 1));
         }
         if own.sql_type.is_max() && !column.sql_type.is_max() {
@@ -258,6 +262,9 @@ fn check_columns(sent: &[ClientColumn], target: &BulkTarget, definition: &TableD
 
 /// Whether values of one type are sent for a column that is declared with another: lengths, precisions and scales may differ.
 fn is_of_one_family(sent: SqlType, declared: SqlType) -> bool {
+    if declared == SqlType::Json {
+        return sent.is_character() || sent == declared;
+    }
     if sent.is_character() || declared.is_character() {
         return sent.is_character() && declared.is_character() && sent.is_unicode() == declared.is_unicode();
     }

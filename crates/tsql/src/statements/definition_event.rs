@@ -104,6 +104,7 @@ impl<'s> Subject<'s> {
             Kind::DropStatistics(names) => Subject::dropped_statistics(names.get(place)?),
             Kind::UpdateStatistics(update) => part("UPDATE", "STATISTICS", update.names.first(), &update.table),
             Kind::CreateSchema(schema) => Some(Subject::new("CREATE", "SCHEMA", Named::Schema(&schema.name))),
+            Kind::AlterSchema(alter) => Some(Subject::new("ALTER", "SCHEMA", Named::Schema(&alter.schema))),
             Kind::CreateType(create) => object("CREATE", "TYPE", &create.name),
             Kind::CreateSynonym(synonym) => object("CREATE", "SYNONYM", &synonym.name),
             Kind::CreateStandalone(created) => object(

@@ -160,7 +160,7 @@ pub(super) fn type_name(sql_type: SqlType) -> String {
         SqlType::Char(length) | SqlType::NChar(length) | SqlType::Binary(length) => format!("{name}({length})"),
         SqlType::VarChar(length) | SqlType::NVarChar(length) | SqlType::VarBinary(length) => match length {
             Length::Max => format!("{name}(max)"),
-            Length::LargeObject => name.to_owned(),
+            Length::LargeObject | Length::Xml => name.to_owned(),
             Length::Limited(length) => format!("{name}({length})"),
         },
         _ => name.to_owned(),

@@ -172,7 +172,7 @@ impl Executor<'_> {
             Kind::DropIndex(drop) => self.drop_indexes(kind, drop),
             Kind::CreateStatistics(_) | Kind::UpdateStatistics(_) => self.statistics_statement(kind),
             Kind::DropStatistics(_) => self.statistics_statement(kind),
-            Kind::CreateSchema(schema) => self.define_table(kind, |executor| executor.create_schema(schema)),
+            Kind::CreateSchema(_) | Kind::AlterSchema(_) => self.schema_statement(kind),
             Kind::CreateType(create) => self.define_table(kind, |executor| executor.create_type(create)),
             Kind::Drop(drop) => self.drop_objects(kind, drop, line),
             Kind::CreateFunction(_) | Kind::CreateProcedure(_) => return self.create_module(kind, line),
@@ -204,6 +204,15 @@ impl Executor<'_> {
 }
 
 impl Executor<'_> {
+    /// CREATE and ALTER SCHEMA.
+    fn schema_statement(&mut self, kind: &StatementKind) -> Result<()> {
+        match kind {
+            StatementKind::CreateSchema(schema) => self.define_table(kind, |executor| executor.create_schema(schema)),
+            StatementKind::AlterSchema(alter) => self.define(kind, |executor| executor.transfer(alter)),
+            _ => Ok(()),
+        }
+    }
+
     /// CREATE, UPDATE and DROP STATISTICS.
     fn statistics_statement(&mut self, kind: &StatementKind) -> Result<()> {
         match kind {

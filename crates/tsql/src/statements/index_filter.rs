@@ -230,7 +230,7 @@ impl Reader<'_> {
         let column = &self.table.columns[place];
         match (&column.computed, column.sql_type) {
             (Some(_), _) => Err(messages::filter_of_computed(self.index, self.table_name, &column.name)),
-            (None, SqlType::SqlVariant | SqlType::HierarchyId | SqlType::Json) => Err(self.incorrect()),
+            (None, SqlType::SqlVariant | SqlType::HierarchyId | SqlType::Json | SqlType::XML) => Err(self.incorrect()),
             (None, own) if own.is_spatial() => Err(self.incorrect()),
             (None, own) if own.is_large_object() => Err(self.incorrect()),
             _ => Ok(place),

@@ -56,6 +56,7 @@ mod prepared_handles;
 mod raise;
 mod replaced_index;
 mod result_sets;
+mod schema_transfer;
 mod select;
 mod sequence;
 mod showplan;

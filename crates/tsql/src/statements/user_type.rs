@@ -6,11 +6,10 @@
 
 use engine::catalog::{
     AliasType, Bindings, CatalogObject, ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition, StandaloneKind,
-    XML_TYPE_ID,
 };
 use engine::database::Database;
 use engine::error::Result;
-use engine::types::{Length, SqlType};
+use engine::types::{SqlType, XML_TYPE_ID};
 
 use super::data_space::settle_spaces;
 use super::executor::Executor;
@@ -53,9 +52,6 @@ impl DeclaredType {
     }
 }
 
-/// What xml is kept as.
-const XML: SqlType = SqlType::NVarChar(Length::Max);
-
 /// 2715: there is no type of that name.
 const UNKNOWN_TYPE: i32 = 2715;
 
@@ -70,7 +66,7 @@ impl SessionState {
                 return Err(crate::bind::not_supported("xml (DOCUMENT)"));
             }
             return Ok(DeclaredType {
-                sql_type: XML,
+                sql_type: SqlType::XML,
                 alias: None,
                 other_id: Some(declared_with(&self.database(), name, self.id)?),
             });
@@ -118,9 +114,9 @@ impl Executor<'_> {
                 if base.is_spatial() {
                     return Err(crate::bind::not_supported(&format!("CREATE TYPE FROM {}", base.name())));
                 }
-                if base == SqlType::RowVersion {
-                    // sql-docs, CREATE TYPE and sp_addtype: it is not among the types that another may be based on.
-                    return Err(crate::bind::not_supported("CREATE TYPE FROM timestamp"));
+                if base == SqlType::RowVersion || base == SqlType::XML {
+                    // sql-docs, CREATE TYPE and sp_addtype: neither is among the types that another may be based on.
+                    return Err(crate::bind::not_supported(&format!("CREATE TYPE FROM {}", base.name())));
                 }
                 let alias = AliasType {
                     object_id: 0,

@@ -1,6 +1,6 @@
 //! `sys.types` and `sys.fn_helpcollations`.
 
-use engine::catalog::{Bindings, ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition, XML_TYPE_ID};
+use engine::catalog::{Bindings, ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition};
 use engine::types::{Collation, GEOGRAPHY_TYPE_ID, GEOMETRY_TYPE_ID, Length, SqlType, Value};
 use vlf::ServerVersion;
 
@@ -116,7 +116,7 @@ pub(super) struct TypeRow {
 
 impl TypeRow {
     fn shown_collation(&self) -> Option<&'static str> {
-        let is_text = self.sql_type.is_character() && self.user_type_id != i32::from(XML_TYPE_ID);
+        let is_text = self.sql_type.is_character() && self.sql_type != SqlType::XML;
         is_text.then_some(self.collation.name())
     }
 
@@ -198,8 +198,7 @@ fn every_type(collation: Collation, version: ServerVersion) -> Vec<TypeRow> {
         bound_ids: [0; 2],
     };
     let numeric = by_name("numeric", decimal, i32::from(NUMERIC_TYPE_ID), true);
-    // It is kept as nvarchar(max) (`engine::catalog::ColumnDefinition::alias_type`).
-    let xml = by_name("xml", SqlType::NVarChar(Length::Max), i32::from(XML_TYPE_ID), true);
+    let xml = by_name("xml", SqlType::XML, user_type_id(SqlType::XML), true);
     let sysname = by_name("sysname", NAME, SYSNAME_ID, false);
     types.chain([numeric, xml, sysname]).collect()
 }
@@ -208,7 +207,6 @@ system_row!(TypeRow {
     "name" NAME => |row| row.name.as_str().into();
     "system_type_id" TINYINT => |row| match () {
         () if row.user_type_id == i32::from(NUMERIC_TYPE_ID) => Value::TinyInt(NUMERIC_TYPE_ID),
-        () if row.user_type_id == i32::from(XML_TYPE_ID) => Value::TinyInt(XML_TYPE_ID),
         () => row.of_values(|own| Value::TinyInt(own.system_type_id()), Value::TinyInt(TABLE_TYPE_ID)),
     };
     "user_type_id" INT => |row| row.user_type_id.into();

@@ -366,3 +366,37 @@ fn rows_for_a_table_that_is_another_one_since_are_refused() {
     assert!(one.bulk_load(&mut sent, &mut answers).is_some());
     assert_eq!(answers.errors.first().map(|error| error.0), Some(4891));
 }
+
+/// Columns of json and xml come as strings ([MS-TDS]: "XMLTYPE is to be sent as NVARCHAR"); 4816 came for json.
+#[test]
+fn columns_of_json_and_xml_come_as_strings() {
+    let long = SqlType::NVarChar(Length::Max);
+    let mut one = session(&crate::transcript::instance_of(vlf::ServerVersion::V2025));
+    run(&mut one, &["create table d (j json, x xml)"]);
+    let announced = "insert bulk d (j json, x xml)";
+    let columns = [column(long, true), column(long, true)];
+    let row = |j: &str, x: &str| vec![vec![Value::from(j), Value::from(x)]];
+    assert_eq!(
+        load_typed(&mut one, announced, &columns, row("{ \"a\": [1] }", "<a/>")),
+        0
+    );
+    assert_eq!(
+        rows(&mut one, "select cast(j as varchar(99)), cast(x as varchar(99)) from d"),
+        "{\"a\":[1]} <a/>"
+    );
+    assert_eq!(load_typed(&mut one, announced, &columns, row("{", "<a/>")), 13609);
+    assert_eq!(load_typed(&mut one, announced, &columns, row("{}", "<a>")), 9400);
+    let of_xml = [column(long, true), column(SqlType::XML, true)];
+    assert_eq!(load_typed(&mut one, announced, &of_xml, row("{}", "<a/>")), 4816);
+    let number = [column(SqlType::Int, true), column(long, true)];
+    assert_eq!(
+        load_typed(
+            &mut one,
+            announced,
+            &number,
+            vec![vec![Value::Int(1), Value::from("<a/>")]]
+        ),
+        4816
+    );
+    assert_eq!(rows(&mut one, "select count(*) from d"), "1");
+}

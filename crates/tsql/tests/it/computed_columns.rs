@@ -569,3 +569,15 @@ fn they_outlive_the_server() {
         story.is_sound("d");
     }
 }
+
+/// TypeORM compares what a column was declared with and what the catalog says (its "generated columns").
+#[test]
+fn a_column_of_concat_does_not_take_null() {
+    let mut one = crate::transcript::session(&crate::transcript::instance());
+    crate::answers::run(
+        &mut one,
+        &["create table t (a varchar(9), b as concat(a, '!'), c as concat_ws('-', a, a), d as a + '!')"],
+    );
+    let nullable = "select string_agg(is_nullable, '') within group (order by column_id) from sys.columns where object_id = object_id('t')";
+    assert_eq!(crate::answers::rows(&mut one, nullable), "1001");
+}

@@ -108,6 +108,7 @@ mod row_versions;
 mod rules;
 mod said_at_once;
 mod schema_elements;
+mod schema_transfer;
 mod sequences;
 mod serialized;
 mod set_options;

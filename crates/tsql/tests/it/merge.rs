@@ -312,3 +312,35 @@ fn errors_of_merge() {
     );
     assert!(answered.errors.is_empty());
 }
+
+/// TypeORM's upsert gives NULL to a column of `date` so.
+#[test]
+fn a_source_column_that_is_nothing_but_null_is_taken_as_any_type() {
+    let mut session = begun();
+    run(
+        &mut session,
+        &["create table d (id int primary key, day date, x xml, u uniqueidentifier)"],
+    );
+    for source in [
+        "(values (1, null, null, null)) as s (id, day, x, u)",
+        "(select 1 as id, null as day, null as x, null as u) as s",
+        "(select 1, null, null, null union all select 2, null, null, null) as s (id, day, x, u)",
+    ] {
+        let merge = format!(
+            "merge d using {source} on d.id = s.id and (d.day = s.day or s.day is null)
+             when matched then update set day = s.day, x = s.x, u = s.u
+             when not matched then insert (id, day, x, u) values (s.id, s.day, s.x, s.u);"
+        );
+        run(&mut session, &[&merge, "update d set day = '2020-01-02'"]);
+        let cleared = format!("update d set day = s.day from d join {source} on s.id = d.id");
+        run(&mut session, &[&cleared]);
+        assert_eq!(
+            rows(&mut session, "select count(day) from d where id = 1"),
+            "0",
+            "{source}"
+        );
+    }
+    // What is an int by more than NULL stays one.
+    let mixed = "merge d using (values (1, null), (2, 3)) as s (id, day) on d.id = s.id when matched then update set day = s.day;";
+    assert_eq!(error(&mut session, mixed), 206);
+}

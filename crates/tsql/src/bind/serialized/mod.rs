@@ -17,9 +17,7 @@ use super::select::SelectItems;
 use super::{Binder, not_supported};
 use crate::ast::{ForClause, XmlMode};
 use crate::messages;
-use crate::plan::{
-    ExplicitForm, Expr, ExprKind, JsonForm, Node, QueryPlan, SerializeNode, SerializedForm, WrittenColumn, XmlForm,
-};
+use crate::plan::{Expr, ExprKind, JsonForm, Node, QueryPlan, SerializeNode, SerializedForm, WrittenColumn};
 use crate::sink::ResultColumn;
 
 /// What the column of a result is called that is all of it (sql-docs, "Use FOR JSON output in SQL Server and in client apps").
@@ -65,7 +63,7 @@ impl Binder<'_> {
                 _ => None,
             },
             is_json: is_json(item),
-            is_xml: is_xml(item),
+            is_xml: item.sql_type == SqlType::XML,
         });
         self.described = facts.collect();
     }
@@ -122,7 +120,11 @@ impl Binder<'_> {
                 (SerializedForm::Xml(form), XML_COLUMN, is_in_pieces)
             }
         };
-        let text = ResultColumn::new(if is_in_pieces { name } else { "" }, SqlType::NVarChar(Length::Max));
+        let sql_type = match form.is_xml() {
+            true => SqlType::XML,
+            false => SqlType::NVarChar(Length::Max),
+        };
+        let text = ResultColumn::new(if is_in_pieces { name } else { "" }, sql_type);
         Ok(QueryPlan {
             root: Node::Serialize(Box::new(SerializeNode {
                 input_width: plan.width,
@@ -171,21 +173,6 @@ pub(super) fn is_json(expression: &Expr) -> bool {
         _ => matches!(
             form_of(expression),
             Some(SerializedForm::Json(JsonForm { is_array: true, .. }))
-        ),
-    }
-}
-
-/// Whether a value is of type xml, as far as its expression says so.
-pub(super) fn is_xml(expression: &Expr) -> bool {
-    match &expression.kind {
-        ExprKind::Collate(operand) => is_xml(operand),
-        ExprKind::Function { name, .. } => ["xml", "query", "modify", "eventdata"].contains(name),
-        _ => matches!(
-            form_of(expression),
-            Some(
-                SerializedForm::Xml(XmlForm { is_typed: true, .. })
-                    | SerializedForm::Explicit(ExplicitForm { is_typed: true, .. })
-            )
         ),
     }
 }

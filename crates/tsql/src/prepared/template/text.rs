@@ -212,7 +212,7 @@ fn type_name(sql_type: SqlType) -> String {
     let sized = |name: &str, length: Length| match length {
         Length::Limited(length) => format!("{name}({length})"),
         Length::Max => format!("{name}(max)"),
-        Length::LargeObject => sql_type.name().to_owned(),
+        Length::LargeObject | Length::Xml => sql_type.name().to_owned(),
     };
     match sql_type {
         SqlType::Decimal { precision, scale } => format!("numeric({precision},{scale})"),
