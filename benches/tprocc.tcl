@@ -27,7 +27,7 @@ proc tk_messageBox {args} {
     return yes
 }
 proc quotemeta {text} {
-    return $text
+    return [regsub -all {[^[:alnum:]]} $text {\\&}]
 }
 proc setlocaltpccvars {dialog} {
     foreach name [array names ::settings] {

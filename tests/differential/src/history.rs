@@ -245,7 +245,8 @@ impl History<'_> {
         asked.push(self.draw_statement(Wanted::Change));
         let mut questions: Vec<Question> = Vec::new();
         // What a sequence gave is gone, whatever becomes of the transaction.
-        let is_undone_first = self.random.percent(15) && !takes_from_sequence(&self.schema, &asked[asked.len() - 1].statement);
+        let is_undone_first =
+            self.random.percent(15) && !takes_from_sequence(&self.schema, &asked[asked.len() - 1].statement);
         for one in &asked {
             questions.push(self.bench.question(&self.schema, &one.statement));
         }
@@ -272,10 +273,11 @@ impl History<'_> {
         let is_refused = verdicts.last().is_some_and(|verdict| verdict.own().failure.is_some());
         // How many values a sequence gave to a refused statement differs.
         let is_behind = is_refused && takes_from_sequence(&self.schema, &asked[asked.len() - 1].statement);
-        self.is_apart = is_behind || tables
-            .iter()
-            .chain(verdicts.last())
-            .any(|verdict| !verdict.known.is_empty());
+        self.is_apart = is_behind
+            || tables
+                .iter()
+                .chain(verdicts.last())
+                .any(|verdict| !verdict.known.is_empty());
         for (one, verdict) in asked.iter().zip(&verdicts) {
             self.count(one, verdict);
             if let Some(difference) = self.difference(one, &verdict.differences, "") {
@@ -375,11 +377,12 @@ fn takes_from_sequence(schema: &Schema, statement: &Statement) -> bool {
     let Statement::Change(Change::InsertValues { table, columns, rows }, _) = statement else {
         return false;
     };
-    let is_left = |place: usize, column: &Column| {
-        matches!(column.fallback, Fallback::Sequence(_)) && !columns.contains(&place)
-    };
+    let is_left =
+        |place: usize, column: &Column| matches!(column.fallback, Fallback::Sequence(_)) && !columns.contains(&place);
     let all = schema.tables[*table].columns.iter().enumerate();
-    rows.iter().flatten().any(|value| matches!(value, Expression::NextValue(..)))
+    rows.iter()
+        .flatten()
+        .any(|value| matches!(value, Expression::NextValue(..)))
         || all.into_iter().any(|(place, column)| is_left(place, column))
 }
 

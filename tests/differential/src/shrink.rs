@@ -158,8 +158,14 @@ impl Shrinker<'_> {
         text += if text.is_empty() { "" } else { ";\n" };
         for statement in case.schema.create(Dialect::TransactSql) {
             // A module stands in a batch alone.
-            let is_module = ["create view", "create trigger"].iter().any(|begin| statement.starts_with(begin));
-            text += &if is_module { format!("go\n{statement}\ngo\n") } else { format!("{statement};\n") };
+            let is_module = ["create view", "create trigger"]
+                .iter()
+                .any(|begin| statement.starts_with(begin));
+            text += &if is_module {
+                format!("go\n{statement}\ngo\n")
+            } else {
+                format!("{statement};\n")
+            };
         }
         for (table, rows) in case.schema.tables.iter().zip(&case.rows) {
             if !rows.is_empty() {

@@ -357,7 +357,9 @@ mod tests {
                 names(schema, left, found);
                 found.push(alias.clone());
             }
-            Source::Json(_, alias) | Source::Pivot { alias, .. } | Source::Unpivot(_, alias) => found.push(alias.clone()),
+            Source::Json(_, alias) | Source::Pivot { alias, .. } | Source::Unpivot(_, alias) => {
+                found.push(alias.clone())
+            }
         }
     }
 

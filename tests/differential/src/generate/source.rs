@@ -104,11 +104,7 @@ impl Generator<'_> {
         let place = self.tape.below(left.len() as u64) as usize;
         let one = left[place].clone();
         let other = self.column(right, one.kind)?;
-        Some(Condition::Compare(
-            Comparison::Equal,
-            one.expression,
-            other.expression,
-        ))
+        Some(Condition::Compare(Comparison::Equal, one.expression, other.expression))
     }
 
     fn apply(&mut self, left: Made, outer: &[Typed]) -> Made {

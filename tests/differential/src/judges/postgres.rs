@@ -168,7 +168,11 @@ impl Wire {
             first.get_or_insert(answer);
         }
         let end = self.query("commit")?;
-        Ok(if end.failure.is_some() { end } else { first.unwrap_or_default() })
+        Ok(if end.failure.is_some() {
+            end
+        } else {
+            first.unwrap_or_default()
+        })
     }
 
     fn message(&mut self) -> Result<(u8, Vec<u8>), String> {

@@ -31,9 +31,7 @@ struct Update<'a> {
 impl Printer<'_> {
     pub(super) fn change(&self, change: &Change, output: &[usize]) -> Script {
         match change {
-            Change::InsertValues { table, columns, rows } => {
-                self.insert_rows(*table, columns, rows, output)
-            }
+            Change::InsertValues { table, columns, rows } => self.insert_rows(*table, columns, rows, output),
             Change::Merge(merge) => self.merge(merge, output),
             Change::InsertQuery { table, columns, query } => self.insert_query(*table, columns, output, query),
             Change::Update {

@@ -62,7 +62,9 @@ impl Printer<'_> {
                     format!(" then update set {values}")
                 }
                 Action::Insert(values) => {
-                    let columns = joined(values, ", ", |(column, _)| self.column_of(merge.table, *column).to_owned());
+                    let columns = joined(values, ", ", |(column, _)| {
+                        self.column_of(merge.table, *column).to_owned()
+                    });
                     let values = joined(values, ", ", |(_, value)| self.expression(value));
                     format!(" then insert ({columns}) values ({values})")
                 }
@@ -169,7 +171,9 @@ impl Printer<'_> {
         }
         for (number, clause) in clauses() {
             if let Action::Insert(values) = &clause.action {
-                let columns = joined(values, ", ", |(column, _)| self.column_of(merge.table, *column).to_owned());
+                let columns = joined(values, ", ", |(column, _)| {
+                    self.column_of(merge.table, *column).to_owned()
+                });
                 let values = joined(values, ", ", |(column, _)| format!("v{number}_{column}"));
                 script.push(format!(
                     "insert into {name} ({columns}) select {values} from merged where action = {number}"

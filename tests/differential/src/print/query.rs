@@ -149,7 +149,9 @@ impl Printer<'_> {
                 };
                 // A join on the left needs no parentheses.
                 let left = match **left {
-                    Source::Join(..) | Source::Apply { .. } | Source::Elements { .. } if !self.is(Dialect::Sqlite) => self.source(left),
+                    Source::Join(..) | Source::Apply { .. } | Source::Elements { .. } if !self.is(Dialect::Sqlite) => {
+                        self.source(left)
+                    }
                     _ => self.side_of_join(left),
                 };
                 let on = on

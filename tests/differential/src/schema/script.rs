@@ -24,7 +24,11 @@ impl Schema {
     /// The statements that remove them, whether they are there or not.
     pub fn drop(&self, dialect: Dialect) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
-        all.extend(self.views.iter().map(|view| format!("drop view if exists {}", view.name)));
+        all.extend(
+            self.views
+                .iter()
+                .map(|view| format!("drop view if exists {}", view.name)),
+        );
         all.extend(
             self.tables
                 .iter()
@@ -125,9 +129,10 @@ impl Filter {
     /// The place of the column that it is about.
     pub fn column(&self) -> usize {
         match self {
-            Filter::IsNotNull(column) | Filter::Equal(column, _) | Filter::Greater(column, _) | Filter::In(column, _) => {
-                *column
-            }
+            Filter::IsNotNull(column)
+            | Filter::Equal(column, _)
+            | Filter::Greater(column, _)
+            | Filter::In(column, _) => *column,
         }
     }
 
@@ -188,7 +193,10 @@ impl Trigger {
     fn create(&self, dialect: Dialect, table: &Table, log: &Table) -> Vec<String> {
         let name = &table.name;
         let noted = &table.columns[self.noted].name;
-        let events: Vec<&str> = (0..3).filter(|&event| self.events[event]).map(|event| EVENTS[event]).collect();
+        let events: Vec<&str> = (0..3)
+            .filter(|&event| self.events[event])
+            .map(|event| EVENTS[event])
+            .collect();
         let into = format!("insert into {} (id, a, b)", log.name);
         let refused = self
             .refused
@@ -211,7 +219,8 @@ impl Trigger {
                     let mut body = String::new();
                     if *event != "delete" {
                         if let Some((column, value)) = refused {
-                            body += &format!("select raise(abort, 'a trigger refuses it') where new.{column} = {value}; ");
+                            body +=
+                                &format!("select raise(abort, 'a trigger refuses it') where new.{column} = {value}; ");
                         }
                         body += &format!("{into} values (new.id, 'i', new.{noted}); ");
                     }
@@ -340,10 +349,9 @@ impl Table {
                 .iter()
                 .map(|&place| self.columns[place].name.as_str())
                 .collect();
-            let filter = index
-                .filter
-                .as_ref()
-                .map_or(String::new(), |filter| format!(" where {}", filter.text(dialect, &self.columns)));
+            let filter = index.filter.as_ref().map_or(String::new(), |filter| {
+                format!(" where {}", filter.text(dialect, &self.columns))
+            });
             let index_name = match dialect {
                 Dialect::TransactSql => format!("i{number}"),
                 // Names are those of the whole database there.
