@@ -10,7 +10,8 @@ both databases, and the five transactions, their parameters and mix, without key
 PostgreSQL by libpq. Debian: apt-get install tcl tcl-tdbc tcl8.6-tdbc-odbc tdsodbc libpgtcl postgresql postgresql-contrib.
 
 What differs from HammerDB itself: its windows and command line are not there (benches/tprocc.tcl says how), as they need Tcl 9, which Debian has
-not; virtual users are processes in place of threads; the schema is loaded by one user; tables are loaded by INSERT, not by bcp. NOPM is found
+not; virtual users are processes in place of threads; the schema is loaded by one user; tables are loaded by INSERT, not by bcp, into
+vlflab a warehouse's stock, a district's customers or orders in one transaction, where HammerDB commits every second row. NOPM is found
 as HammerDB finds it: the growth of sum(d_next_o_id) in a part of the run, here between the end of the ramp-up and the end of the run.
 
 Prints a line for each turn and the medians. TPROC-C is derived from TPC-C and no result of it is one of TPC-C. The exit code is 1 if transactions
@@ -77,6 +78,9 @@ class Own:
     def warehouses(self, count):
         return {"mssqls_count_ware": count}
 
+    def after_build(self):
+        self.server.run("checkpoint", DATABASE)
+
     def orders(self):
         return int(self.server.run(f"set nocount on {ORDERS}", DATABASE).split()[0])
 
@@ -121,6 +125,9 @@ class Other:
     def warehouses(self, count):
         return {"pg_count_ware": count}
 
+    def after_build(self):
+        self.server.run("checkpoint")
+
     def orders(self):
         return int(output_of([*self.server.client("psql"), "-d", DATABASE, "-qAtX", "-c", ORDERS]))
 
@@ -150,6 +157,7 @@ def build(asked, side):
     printed, failures = builder.communicate()
     if builder.returncode != 0 or "SCHEMA COMPLETE" not in printed:
         sys.exit(f"{side.title}: the schema was not built:\n{printed[-2000:]}{failures[-2000:]}")
+    side.after_build()
     print(f"{side.title}: {asked.warehouses} warehouses in {time.monotonic() - begin:.0f} s; {side.version()}", flush=True)
 
 

@@ -87,4 +87,18 @@ if {$work eq "drive"} {
         note [lindex $args end]
     }
 }
+# HammerDB loads SQL Server's tables with a commit for every second row. Here each of its procedures that load is one transaction.
+if {$work eq "build" && $database eq "mssqls"} {
+    set call [string last "\ndo_tpcc " $program]
+    eval [string range $program 0 $call]
+    set program [string range $program $call end]
+    foreach loader {LoadItems Stock District Customer Orders} {
+        rename $loader rows_of_$loader
+        proc $loader {odbc args} [string map [list @ rows_of_$loader] {
+            $odbc evaldirect "begin transaction"
+            @ $odbc {*}$args
+            $odbc evaldirect "commit transaction"
+        }]
+    }
+}
 eval $program
