@@ -41,6 +41,9 @@ namespace eval tsv {
     }
 }
 
+# Debian's Pgtcl has none; notices are not asked for.
+proc pg_notice_handler {args} {}
+
 array set counts {{new order} 0 payment 0 delivery 0 {stock level} 0 {order status} 0 failed 0}
 set first_failure ""
 
