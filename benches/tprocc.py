@@ -38,7 +38,7 @@ DRIVERS = ("/usr/lib/*/odbc/libtdsodbc.so", "/usr/lib64/libtdsodbc.so*", "/usr/l
 
 
 class Own:
-    """vlflab, and what HammerDB is told of it in its dialog for SQL Server."""
+    """vlflab, and what HammerDB's dialog for SQL Server says of it."""
 
     title, database = "vlflab", "mssqls"
 
@@ -89,7 +89,7 @@ class Own:
 
 
 class Other:
-    """PostgreSQL, and what HammerDB is told of it."""
+    """PostgreSQL, and what HammerDB's dialog for it says."""
 
     title, database = "PostgreSQL", "pg"
 
