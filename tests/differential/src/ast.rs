@@ -415,7 +415,7 @@ pub enum Action {
 #[derive(Debug, Clone, PartialEq)]
 pub struct When {
     pub rows: Rows,
-    /// AND.
+    /// What AND asks of the rows besides.
     pub condition: Option<Condition>,
     pub action: Action,
 }

@@ -202,7 +202,7 @@ impl Table {
         (column == 0 && self.has_key()) || self.unique == Some(column)
     }
 
-    /// Whether NULL in two rows of that unique column is no error.
+    /// Whether NULL in two rows of that unique column is allowed.
     pub fn tells_nulls_apart(&self, column: usize) -> bool {
         self.unique == Some(column) && self.unique_is_filtered
     }

@@ -10,7 +10,7 @@ const TEXTS: [&str; 5] = ["a", "ab", "", "b", "c1"];
 const JSON_LENGTH: i64 = 2_000;
 
 impl Generator<'_> {
-    /// A source that is no table, of any of these sorts.
+    /// A source of one of these sorts, beside tables and queries.
     pub(super) fn unusual_source(&mut self) -> Made {
         let alias = self.alias();
         match self.tape.below(4) {
