@@ -62,6 +62,12 @@ pub enum Function {
     Day,
     /// `month(x)`
     Month,
+    /// `json_value(json_object('k': x), '$.k')` of a text
+    JsonMember,
+    /// The same of an integer, as an integer again.
+    JsonNumber,
+    /// `json_value(json_modify('{"k":1}', '$.k', x), '$.k')`
+    JsonModified,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +106,8 @@ pub enum WindowFunction {
     Rank,
     /// `dense_rank()`
     DenseRank,
+    /// `ntile(n)`
+    Tiles(u64),
     /// An aggregate of the frame.
     Aggregate(Aggregate),
     /// `lag(x, n)`
@@ -121,6 +129,8 @@ pub struct Window {
     pub order: Vec<(Expression, bool)>,
     /// The frame in the words of all three.
     pub frame: Option<&'static str>,
+    /// Whether the SELECT has it in a WINDOW clause.
+    pub is_named: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -142,6 +152,10 @@ pub enum Expression {
     Window(Box<Window>),
     /// A query of one row and one column.
     Scalar(Box<Query>),
+    /// All rows of a query as one text: `(select ... for json path, include_null_values)`.
+    ForJson(Box<Query>),
+    /// `next value for` the sequence of that place, in the row of that number of an INSERT.
+    NextValue(usize, usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -231,6 +245,24 @@ pub enum Source {
         /// Which of its rows.
         condition: Condition,
     },
+    /// An array of JSON as rows of an integer `x0` and a text `x1`: OPENJSON.
+    Json(Vec<(Option<i64>, Option<&'static str>)>, String),
+    /// `left cross apply` the elements of a JSON array of integers, as rows of one column `value`.
+    Elements {
+        left: Box<Source>,
+        elements: Vec<Expression>,
+        alias: String,
+    },
+    /// The rows of a query by its first column, with an aggregate of the third for some values of the second, which is an integer: PIVOT.
+    Pivot {
+        query: Box<Query>,
+        function: AggregateFunction,
+        /// Values of the second column; the n-th becomes the column `x<n + 1>`.
+        values: Vec<i64>,
+        alias: String,
+    },
+    /// The second and third column of a query as rows of `x0`, `name` and `value`, NULL left out: UNPIVOT.
+    Unpivot(Box<Query>, String),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -343,12 +375,55 @@ pub enum Change {
         from: Vec<Source>,
         selection: Option<Condition>,
     },
+    Merge(Box<Merge>),
+}
+
+/// `merge into t as alias using source on condition when ...`
+///
+/// Invariant: the condition lets no row of the target match two of the source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Merge {
+    /// Place of the target.
+    pub table: usize,
+    /// What its columns are qualified with.
+    pub alias: String,
+    pub source: Source,
+    pub on: Condition,
+    /// WHEN clauses, in the order in which they are tried.
+    pub clauses: Vec<When>,
+}
+
+/// Which rows a WHEN clause is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// WHEN MATCHED
+    Matched,
+    /// WHEN NOT MATCHED BY TARGET
+    OfSource,
+    /// WHEN NOT MATCHED BY SOURCE
+    OfTarget,
+}
+
+/// What a WHEN clause does; values by the places of their columns.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    Update(Vec<(usize, Expression)>),
+    Delete,
+    Insert(Vec<(usize, Expression)>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct When {
+    pub rows: Rows,
+    /// What AND asks of the rows besides.
+    pub condition: Option<Condition>,
+    pub action: Action,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement {
     Query(Query),
-    /// It changes rows; the columns are those OUTPUT or RETURNING answers.
+    /// It changes rows; the columns are those OUTPUT or RETURNING answers. A MERGE answers its action before them, and has the old values.
     Change(Change, Vec<usize>),
 }
 
@@ -358,6 +433,7 @@ impl Change {
         match self {
             Change::InsertValues { table, .. } | Change::InsertQuery { table, .. } => *table,
             Change::Update { target, .. } | Change::Delete { target, .. } => target.table,
+            Change::Merge(merge) => merge.table,
         }
     }
 }

@@ -156,6 +156,17 @@ impl Bench {
         }
     }
 
+    /// All of a view, after a statement.
+    pub fn read_view(&self, schema: &Schema, view: usize, after: &Statement) -> Question {
+        let view = &schema.views[view];
+        let read = |dialect| Some(vec![view.read(dialect)]);
+        Question {
+            scripts: self.dialects().into_iter().map(read).collect(),
+            shape: Shape::of_view(schema, view),
+            statement: Some(after.clone()),
+        }
+    }
+
     /// Runs statements that must succeed everywhere.
     ///
     /// # Errors
@@ -185,14 +196,15 @@ impl Bench {
         })
     }
 
-    /// Leaves exactly `rows` in the tables.
+    /// Leaves exactly `rows` in the tables, and sequences at their begin.
     ///
     /// # Errors
     /// As [`Bench::must`].
     pub fn fill(&mut self, schema: &Schema, rows: &[Vec<Row>]) -> Result<(), String> {
         self.must(|dialect| {
             let tables = schema.tables.iter().zip(rows);
-            tables.flat_map(|(table, rows)| table.fill(dialect, rows)).collect()
+            let fill = tables.flat_map(|(table, rows)| table.fill(dialect, rows));
+            fill.chain(schema.restart(dialect)).collect()
         })
     }
 }

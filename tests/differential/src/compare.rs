@@ -2,7 +2,7 @@
 
 use crate::ast::{Change, Statement};
 use crate::judges::Answer;
-use crate::schema::{Cell, Kind, Row, Schema};
+use crate::schema::{Cell, Kind, Row, Schema, View};
 
 /// How an answer is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,13 +25,27 @@ impl Shape {
                 is_counted: false,
             },
             Statement::Change(change, output) => Shape {
-                kinds: output
-                    .iter()
-                    .map(|&place| schema.tables[change.table()].columns[place].kind)
+                kinds: (matches!(change, Change::Merge(_)) && !output.is_empty())
+                    .then_some(Kind::Text)
+                    .into_iter()
+                    .chain(
+                        output
+                            .iter()
+                            .map(|&place| schema.tables[change.table()].columns[place].kind),
+                    )
                     .collect(),
                 is_ordered: false,
                 is_counted: true,
             },
+        }
+    }
+
+    /// The shape of a whole view.
+    pub fn of_view(schema: &Schema, view: &View) -> Shape {
+        Shape {
+            kinds: view.kinds(schema),
+            is_ordered: false,
+            is_counted: false,
         }
     }
 
@@ -71,6 +85,11 @@ pub fn normal_rows(shape: &Shape, rows: &[Row]) -> Vec<Row> {
     rows
 }
 
+/// Whether only the count of changed rows is asked for. What says a change in several statements counts them by answering them.
+fn is_silent(shape: &Shape) -> bool {
+    shape.is_counted && shape.kinds.is_empty()
+}
+
 /// Why two answers differ, if they do.
 pub fn difference(shape: &Shape, own: &Answer, other: &Answer) -> Option<&'static str> {
     match (&own.failure, &other.failure) {
@@ -80,7 +99,10 @@ pub fn difference(shape: &Shape, own: &Answer, other: &Answer) -> Option<&'stati
         (Some(own), None) if own.is_constraint => Some("a rule of a table is broken here, not there"),
         (Some(_), None) => Some("refused here, not there"),
         (None, Some(_)) => Some("refused there, not here"),
-        (None, None) if normal_rows(shape, &own.rows) != normal_rows(shape, &other.rows) => Some("other rows"),
+        (None, None) if is_silent(shape) && !own.rows.is_empty() => Some("rows that were not asked for"),
+        (None, None) if !is_silent(shape) && normal_rows(shape, &own.rows) != normal_rows(shape, &other.rows) => {
+            Some("other rows")
+        }
         (None, None) if shape.is_counted && own.count != other.count => Some("another count of rows"),
         _ => None,
     }

@@ -5,12 +5,12 @@
 //! is made once in a transaction that is rolled back first, now and then, so that undo is judged, too. Half of the segments are asked with some
 //! rules of the optimizer switched off, a fifth with PARAMETERIZATION FORCED.
 
-use crate::ast::Statement;
+use crate::ast::{Change, Expression, Statement};
 use crate::bench::{Bench, Question, Verdict};
 use crate::compare::{Shape, has_from, normal_rows};
 use crate::generate::{self, NUMBER_MAX, ROWS_MAX, TEXT_MAX, Wanted, statement};
 use crate::judges::FORCED_PARAMETERIZATION;
-use crate::schema::{Kind, Row, Schema};
+use crate::schema::{Column, Fallback, Kind, Row, Schema};
 use crate::tape::{Span, Tape};
 use outside::random::Random;
 use outside::tally::Counted;
@@ -205,6 +205,7 @@ impl History<'_> {
             rows.len() as u64 > ROWS_MAX
                 || rows.iter().any(|row| {
                     let cells = row.iter().zip(&table.columns);
+                    let cells = cells.filter(|(_, column)| column.computed.is_none());
                     cells
                         .filter_map(|(cell, column)| Some((column.kind, cell.as_deref()?)))
                         .any(|(kind, text)| is_large(kind, text))
@@ -243,7 +244,9 @@ impl History<'_> {
         let mut asked: Vec<Asked> = (0..queries).map(|_| self.draw_statement(Wanted::Query)).collect();
         asked.push(self.draw_statement(Wanted::Change));
         let mut questions: Vec<Question> = Vec::new();
-        let is_undone_first = self.random.percent(15);
+        // What a sequence gave is gone, whatever becomes of the transaction.
+        let is_undone_first =
+            self.random.percent(15) && !takes_from_sequence(&self.schema, &asked[asked.len() - 1].statement);
         for one in &asked {
             questions.push(self.bench.question(&self.schema, &one.statement));
         }
@@ -257,22 +260,31 @@ impl History<'_> {
             let change = &asked[asked.len() - 1].statement;
             questions.push(self.bench.read(&self.schema, table, change));
         }
+        for view in 0..self.schema.views.len() {
+            let change = &asked[asked.len() - 1].statement;
+            questions.push(self.bench.read_view(&self.schema, view, change));
+        }
         let mut verdicts = self.bench.judge(&questions)?;
         if is_undone_first {
             verdicts.remove(place_undone);
         }
-        let tables = verdicts.split_off(asked.len());
-        self.is_apart = tables
-            .iter()
-            .chain(verdicts.last())
-            .any(|verdict| !verdict.known.is_empty());
+        let mut tables = verdicts.split_off(asked.len());
+        let views = tables.split_off(self.schema.tables.len());
+        let is_refused = verdicts.last().is_some_and(|verdict| verdict.own().failure.is_some());
+        // How many values a sequence gave to a refused statement differs.
+        let is_behind = is_refused && takes_from_sequence(&self.schema, &asked[asked.len() - 1].statement);
+        self.is_apart = is_behind
+            || tables
+                .iter()
+                .chain(verdicts.last())
+                .any(|verdict| !verdict.known.is_empty());
         for (one, verdict) in asked.iter().zip(&verdicts) {
             self.count(one, verdict);
             if let Some(difference) = self.difference(one, &verdict.differences, "") {
                 return Ok(Some(difference));
             }
         }
-        self.compare_tables(&asked[asked.len() - 1], &tables)
+        self.compare_tables(&asked[asked.len() - 1], &tables, &views)
     }
 
     fn count(&mut self, one: &Asked, verdict: &Verdict) {
@@ -333,11 +345,22 @@ impl History<'_> {
     }
 
     /// Compares what the change left, and takes it for what the next statements work on.
-    fn compare_tables(&mut self, change: &Asked, tables: &[Verdict]) -> Result<Option<Difference>, String> {
+    fn compare_tables(
+        &mut self,
+        change: &Asked,
+        tables: &[Verdict],
+        views: &[Verdict],
+    ) -> Result<Option<Difference>, String> {
         for (table, verdict) in tables.iter().enumerate() {
             self.counts.tables += 1;
             let name = &self.schema.tables[table].name;
             let of_what = format!(" in {name} afterwards");
+            if let Some(difference) = self.difference(change, &verdict.differences, &of_what) {
+                return Ok(Some(difference));
+            }
+        }
+        for (view, verdict) in views.iter().enumerate() {
+            let of_what = format!(" in {} afterwards", self.schema.views[view].name);
             if let Some(difference) = self.difference(change, &verdict.differences, &of_what) {
                 return Ok(Some(difference));
             }
@@ -347,6 +370,20 @@ impl History<'_> {
         }
         Ok(None)
     }
+}
+
+/// Whether a statement takes values from a sequence.
+fn takes_from_sequence(schema: &Schema, statement: &Statement) -> bool {
+    let Statement::Change(Change::InsertValues { table, columns, rows }, _) = statement else {
+        return false;
+    };
+    let is_left =
+        |place: usize, column: &Column| matches!(column.fallback, Fallback::Sequence(_)) && !columns.contains(&place);
+    let all = schema.tables[*table].columns.iter().enumerate();
+    rows.iter()
+        .flatten()
+        .any(|value| matches!(value, Expression::NextValue(..)))
+        || all.into_iter().any(|(place, column)| is_left(place, column))
 }
 
 /// A case that was tried: what differs, if anything does, and the tape as it was used.
@@ -373,6 +410,9 @@ pub fn try_case(bench: &mut Bench, case: &Case) -> Result<Tried, String> {
     for table in 0..case.schema.tables.len() {
         questions.push(bench.read(&case.schema, table, &made));
     }
+    for view in 0..case.schema.views.len() {
+        questions.push(bench.read_view(&case.schema, view, &made));
+    }
     let verdicts = bench.judge(&questions)?;
     let mut signature = Vec::new();
     let mut words = Vec::new();
@@ -384,7 +424,12 @@ pub fn try_case(bench: &mut Bench, case: &Case) -> Result<Tried, String> {
         if !verdict.differences.is_empty() {
             let about = match place {
                 0 => "answers".to_owned(),
-                table => format!("{} afterwards", case.schema.tables[table - 1].name),
+                table => {
+                    let tables = case.schema.tables.iter().map(|table| &table.name);
+                    let views = case.schema.views.iter().map(|view| &view.name);
+                    let name = tables.chain(views).nth(table - 1).map_or("?", String::as_str);
+                    format!("{name} afterwards")
+                }
             };
             words.push(about);
             for (party, answer) in bench.parties.iter().zip(&verdict.answers) {

@@ -4,6 +4,8 @@
 //! address (`ctid`, or the column `address` that tables have in SQLite) from a query, so that its joins are those of a SELECT; APPLY of a table becomes LATERAL or a join.
 
 mod change;
+mod document;
+mod merge;
 mod query;
 
 use crate::ast::{
@@ -116,6 +118,15 @@ impl Printer<'_> {
             Expression::Aggregate(aggregate) => self.averaged(aggregate, &self.aggregate(aggregate)),
             Expression::Window(window) => self.window(window),
             Expression::Scalar(query) => format!("({})", self.query(query)),
+            Expression::ForJson(query) => self.for_json(query),
+            Expression::NextValue(sequence, row) => {
+                let sequence = &self.schema.sequences[*sequence];
+                match self.dialect {
+                    Dialect::TransactSql => format!("next value for {}", sequence.name),
+                    Dialect::Sqlite => sequence.value_in_sqlite(*row),
+                    Dialect::Postgres => format!("cast(nextval('{}') as int)", sequence.name),
+                }
+            }
         }
     }
 
@@ -155,9 +166,32 @@ impl Printer<'_> {
             Function::Day if own => format!("day({all})"),
             Function::Day if is_sqlite => format!("cast(strftime('%d', {all}) as integer)"),
             Function::Day => format!("cast(extract(day from {all}) as int)"),
+            Function::JsonMember | Function::JsonNumber | Function::JsonModified => self.json_member(function, text(0)),
             Function::Month if own => format!("month({all})"),
             Function::Month if is_sqlite => format!("cast(strftime('%m', {all}) as integer)"),
             Function::Month => format!("cast(extract(month from {all}) as int)"),
+        }
+    }
+
+    fn json_member(&self, function: Function, value: &str) -> String {
+        let document = match (self.dialect, function) {
+            (Dialect::TransactSql, Function::JsonModified) => format!("json_modify('{{\"k\":1}}', '$.k', {value})"),
+            (Dialect::TransactSql, _) => format!("json_object('k': {value})"),
+            (Dialect::Sqlite, Function::JsonModified) => format!("json_set('{{\"k\":1}}', '$.k', {value})"),
+            (Dialect::Sqlite, _) => format!("json_object('k', {value})"),
+            (Dialect::Postgres, Function::JsonModified) => {
+                format!("jsonb_set('{{\"k\":1}}', '{{k}}', to_jsonb({value}))")
+            }
+            (Dialect::Postgres, _) => format!("json_build_object('k', {value})"),
+        };
+        let type_name = match function {
+            Function::JsonMember => self.dialect.type_name(Kind::Text),
+            _ => self.dialect.type_name(Kind::Integer),
+        };
+        match self.dialect {
+            Dialect::TransactSql => format!("cast(json_value({document}, '$.k') as {type_name})"),
+            Dialect::Sqlite => format!("json_extract({document}, '$.k')"),
+            Dialect::Postgres => format!("cast({document} ->> 'k' as {type_name})"),
         }
     }
 
@@ -198,12 +232,30 @@ impl Printer<'_> {
             WindowFunction::RowNumber => "row_number()".to_owned(),
             WindowFunction::Rank => "rank()".to_owned(),
             WindowFunction::DenseRank => "dense_rank()".to_owned(),
+            WindowFunction::Tiles(count) => format!("ntile({count})"),
             WindowFunction::Aggregate(aggregate) => self.aggregate(aggregate),
             WindowFunction::Lag(value, count) => format!("lag({}, {count})", self.expression(value)),
             WindowFunction::Lead(value, count) => format!("lead({}, {count})", self.expression(value)),
             WindowFunction::FirstValue(value) => format!("first_value({})", self.expression(value)),
             WindowFunction::LastValue(value) => format!("last_value({})", self.expression(value)),
         };
+        let text = match window.is_named {
+            true => format!("{function} over w"),
+            false => format!("{function} over ({})", self.window_parts(window)),
+        };
+        match &window.function {
+            WindowFunction::Aggregate(aggregate) => self.averaged(aggregate, &text),
+            WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank
+                if self.is(Dialect::Postgres) =>
+            {
+                format!("cast({text} as int)")
+            }
+            _ => text,
+        }
+    }
+
+    /// What stands in the parentheses of OVER, or in WINDOW.
+    fn window_parts(&self, window: &Window) -> String {
         let mut parts = Vec::new();
         if !window.partition.is_empty() {
             let keys = joined(&window.partition, ", ", |key| self.expression(key));
@@ -216,16 +268,7 @@ impl Printer<'_> {
             parts.push(format!("order by {keys}"));
         }
         parts.extend(window.frame.map(str::to_owned));
-        let text = format!("{function} over ({})", parts.join(" "));
-        match &window.function {
-            WindowFunction::Aggregate(aggregate) => self.averaged(aggregate, &text),
-            WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank
-                if self.is(Dialect::Postgres) =>
-            {
-                format!("cast({text} as int)")
-            }
-            _ => text,
-        }
+        parts.join(" ")
     }
 
     /// NULL comes first, as SQL Server and SQLite have it.

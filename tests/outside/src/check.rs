@@ -5,6 +5,7 @@
 
 use crate::client::{ask, rows};
 use crate::workload::administrator::{create_statement, restore_statement};
+use crate::workload::dressing::LEFT_OVER;
 use crate::workload::ledger::{CLIENTS, Database, Derived, Intent, Ledger, Snapshot};
 use crate::workload::model::{Extra, Row, Tables};
 use lab::client::Connection;
@@ -150,7 +151,28 @@ fn check_database(
     {
         database.adopt(snapshot);
     }
-    settle(ledger, database, &content)
+    let fates = settle(ledger, database, &content)?;
+    check_dressings(connection, name, &database.snapshot(), true)?;
+    Ok(fates)
+}
+
+/// What must hold of the tables of one database beside their rows. A clone has no rows that a trigger could have kept.
+fn check_dressings(
+    connection: &mut Connection,
+    database: &str,
+    snapshot: &Snapshot,
+    has_rows: bool,
+) -> Result<(), String> {
+    let of_tables = snapshot.iter().flatten().filter(|_| has_rows);
+    let queries = of_tables.filter_map(|(name, table)| table.dressing.violations(name));
+    for query in queries.chain([LEFT_OVER.to_owned()]) {
+        let answer = rows(connection, &format!("use {database}\n{query}\nuse master"))?;
+        let found = answer.first().and_then(|row| row.first()).cloned().flatten();
+        if found.as_deref() != Some("0") {
+            return Err(format!("{database}: {found:?} is not 0: {query}"));
+        }
+    }
+    Ok(())
 }
 
 /// Each client's tables must be those settled or those under way.
@@ -255,6 +277,9 @@ fn check_derived(
         return Err(format!("{name} is there, and was never made"));
     };
     standing.holds = found.into_iter().map(|(_, snapshot)| snapshot).collect();
+    if let Some(snapshot) = standing.holds.first() {
+        check_dressings(connection, name, snapshot, kind != Derived::Clone)?;
+    }
     *ledger.derived(kind).lock() = Some(standing);
     Ok(())
 }
@@ -345,7 +370,8 @@ fn read(connection: &mut Connection, database: &str) -> Result<Content, String> 
     let columns = rows(
         connection,
         &format!(
-            "use {database} select t.name, c.name from sys.tables t join sys.columns c on c.object_id = t.object_id"
+            "use {database} select t.name, c.name from sys.tables t join sys.columns c on c.object_id = t.object_id \
+             where t.name not like 'n[_]%'"
         ),
     )?;
     for row in columns {
@@ -355,7 +381,7 @@ fn read(connection: &mut Connection, database: &str) -> Result<Content, String> 
     }
     let indexes = rows(
         connection,
-        "select t.name from sys.tables t join sys.indexes i on i.object_id = t.object_id where i.index_id > 0",
+        "select t.name from sys.tables t join sys.indexes i on i.object_id = t.object_id where i.index_id > 0 and t.name not like 'n[_]%'",
     )?;
     for row in indexes {
         let shown = row

@@ -152,7 +152,10 @@ impl<'a> Binder<'a> {
             .first()
             .ok_or_else(|| messages::incorrect_syntax_near(")"))?
             .clone();
-        let is_other = |value: &&Expr| value.sql_type != first.sql_type || value.label != first.label;
+        let is_other = |value: &&Expr| {
+            let is_text = first.sql_type.is_character();
+            value.sql_type != first.sql_type || (is_text && value.label.collation() != first.label.collation())
+        };
         if let Some(place) = values.iter().position(|value| is_other(&value)) {
             return Err(messages::unpivot_type_conflict(unpivot.columns[place].object()));
         }

@@ -14,8 +14,9 @@ use crate::scalar::compare::order;
 use crate::scalar::convert::{as_float, integer, text_length};
 use crate::scalar::data_type::byte_length;
 
-/// What a text of STRING_AGG takes beside its characters.
-const TEXT_BYTES: u64 = 96;
+/// What a text of STRING_AGG takes beside its characters: its place in a list that may move to one of twice its size, where it is sorted, and
+/// what an allocation takes.
+const TEXT_BYTES: u64 = 3 * size_of::<AggregatedText>() as u64 + 64;
 
 /// What has been seen so far.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@
 use super::source::Made;
 use super::{DEPTH, Generator, Scope, Typed};
 use crate::ast::{Change, Comparison, Condition, Expression, Join, Query, Source, Statement, Target};
-use crate::schema::Kind;
+use crate::schema::{Fallback, Kind};
 
 /// The most sources of an UPDATE or DELETE.
 const SOURCES_MAX: usize = 5;
@@ -27,11 +27,12 @@ struct Found {
 
 impl Generator<'_> {
     pub(super) fn change(&mut self) -> Statement {
-        let change = match self.tape.below(10) {
+        let change = match self.tape.below(14) {
             0..=3 => self.delete(),
             4..=7 => self.update(),
-            8 => self.insert_values(),
-            _ => self.insert_query(),
+            8 | 9 => self.insert_values(),
+            10 => self.insert_query(),
+            _ => self.merge(),
         };
         let table = &self.schema.tables[change.table()];
         // Two steps there answer the first one's values.
@@ -40,7 +41,9 @@ impl Generator<'_> {
             _ => false,
         };
         let count = table.columns.len();
-        let output = if in_two_steps || !self.tape.percent(20) {
+        let percent = if matches!(change, Change::Merge(_)) { 50 } else { 20 };
+        // A target with a trigger has no OUTPUT without INTO (334).
+        let output = if in_two_steps || table.trigger.is_some() || !self.tape.percent(percent) {
             Vec::new()
         } else {
             (0..count).filter(|_| self.tape.percent(60)).collect()
@@ -48,30 +51,35 @@ impl Generator<'_> {
         Statement::Change(change, output)
     }
 
-    fn any_table(&mut self) -> usize {
+    pub(super) fn any_table(&mut self) -> usize {
         self.tape.below(self.schema.tables.len() as u64) as usize
     }
 
-    /// The columns an INSERT names: those that must be, and some of the others.
-    fn inserted_columns(&mut self, table: usize) -> Vec<usize> {
-        let columns = &self.schema.tables[table].columns;
-        (0..columns.len())
-            .filter(|&place| !columns[place].nullable || self.tape.percent(85))
-            .collect::<Vec<_>>()
+    /// The columns an INSERT names: those that must be, and some of the others. `names_sequences`: no column is left to a sequence, as the
+    /// order of rows is not written down.
+    pub(super) fn inserted_columns(&mut self, table: usize, names_sequences: bool) -> Vec<usize> {
+        let described = &self.schema.tables[table];
+        let must_be = |place: usize| {
+            let column = &described.columns[place];
+            let has_sequence = matches!(column.fallback, Fallback::Sequence(_));
+            !column.may_be_left_out() || (names_sequences && has_sequence)
+        };
+        let named: Vec<usize> = described
+            .written()
+            .filter(|&place| must_be(place) || self.tape.percent(80))
+            .collect();
+        if named.is_empty() { vec![0] } else { named }
     }
 
     fn insert_values(&mut self) -> Change {
         let table = self.any_table();
-        let mut columns = self.inserted_columns(table);
-        if columns.is_empty() {
-            columns.push(0);
-        }
+        let columns = self.inserted_columns(table, false);
         let kinds = self.kinds_of(table, &columns);
         let scope = Scope {
             subqueries: true,
             ..Scope::default()
         };
-        let rows = self.list(1, 3, 40, |this| {
+        let mut rows: Vec<Vec<Expression>> = self.list(1, 3, 40, |this| {
             kinds
                 .iter()
                 .map(|kind| {
@@ -84,7 +92,31 @@ impl Generator<'_> {
                 })
                 .collect()
         });
+        self.number(table, &columns, &kinds, &mut rows);
         Change::InsertValues { table, columns, rows }
+    }
+
+    /// Numbers the rows by a sequence, sometimes. One that a default takes from gives one value for each row to both.
+    fn number(&mut self, table: usize, columns: &[usize], kinds: &[Kind], rows: &mut [Vec<Expression>]) {
+        let described = &self.schema.tables[table];
+        let is_taken = |sequence: usize| {
+            (0..described.columns.len()).any(|place| {
+                !columns.contains(&place) && described.columns[place].fallback == Fallback::Sequence(sequence)
+            })
+        };
+        let sequences: Vec<usize> = (0..self.schema.sequences.len())
+            .filter(|&sequence| !is_taken(sequence))
+            .collect();
+        let places: Vec<usize> = (0..kinds.len())
+            .filter(|&place| kinds[place] == Kind::Integer)
+            .collect();
+        if sequences.is_empty() || places.is_empty() || !self.tape.percent(30) {
+            return;
+        }
+        let (sequence, place) = (self.tape.choose(&sequences), self.tape.choose(&places));
+        for (number, row) in rows.iter_mut().enumerate() {
+            row[place] = Expression::NextValue(sequence, number);
+        }
     }
 
     fn kinds_of(&self, table: usize, columns: &[usize]) -> Vec<Kind> {
@@ -94,10 +126,7 @@ impl Generator<'_> {
 
     fn insert_query(&mut self) -> Change {
         let table = self.any_table();
-        let mut columns = self.inserted_columns(table);
-        if columns.is_empty() {
-            columns.push(0);
-        }
+        let columns = self.inserted_columns(table, true);
         let kinds = self.kinds_of(table, &columns);
         let with = self.common_tables();
         let mut query = self.subquery(&[], Some(&kinds), DEPTH - 1);
@@ -124,9 +153,14 @@ impl Generator<'_> {
             outer: Vec::new(),
             subqueries: true,
         };
-        let columns = self.schema.tables[found.target.table].columns.clone();
-        let mut places: Vec<usize> = (0..columns.len()).collect();
-        let count = 1 + self.tape.below(3.min(columns.len() as u64));
+        let described = &self.schema.tables[found.target.table];
+        let columns = described.columns.clone();
+        // Two steps would make a trigger note rows twice.
+        let mut places: Vec<usize> = described
+            .written()
+            .filter(|&place| described.trigger.is_none() || !described.is_unique(place))
+            .collect();
+        let count = 1 + self.tape.below(3.min(places.len() as u64));
         let assignments = (0..count)
             .map(|_| {
                 // The last one first, so that keys are changed less often.
@@ -319,9 +353,12 @@ mod tests {
                 names(schema, left, found);
                 names(schema, right, found);
             }
-            Source::Apply { left, alias, .. } => {
+            Source::Apply { left, alias, .. } | Source::Elements { left, alias, .. } => {
                 names(schema, left, found);
                 found.push(alias.clone());
+            }
+            Source::Json(_, alias) | Source::Pivot { alias, .. } | Source::Unpivot(_, alias) => {
+                found.push(alias.clone())
             }
         }
     }

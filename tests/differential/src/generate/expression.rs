@@ -124,7 +124,7 @@ impl Generator<'_> {
 
     fn integer_operation(&mut self, scope: &Scope, depth: u32) -> Typed {
         let kind = Kind::Integer;
-        let (expression, bound) = match self.tape.below(12) {
+        let (expression, bound) = match self.tape.below(13) {
             which @ (0..=4) => {
                 let left = self.expression(scope, kind, depth);
                 let right = self.expression(scope, kind, depth);
@@ -170,6 +170,12 @@ impl Generator<'_> {
                     LENGTH_MAX,
                 )
             }
+            11 => {
+                let inner = self.expression(scope, kind, depth);
+                let bound = inner.bound;
+                let function = self.tape.choose(&[Function::JsonNumber, Function::JsonModified]);
+                (call(function, vec![inner]), bound)
+            }
             _ => self.of_dates(scope, depth),
         };
         Typed {
@@ -211,7 +217,12 @@ impl Generator<'_> {
 
     fn text_operation(&mut self, scope: &Scope, depth: u32) -> Typed {
         let kind = Kind::Text;
-        let (expression, bound) = match self.tape.below(6) {
+        let (expression, bound) = match self.tape.below(7) {
+            6 => {
+                let inner = self.expression(scope, kind, depth);
+                let bound = inner.bound;
+                (call(Function::JsonMember, vec![inner]), bound)
+            }
             which @ (0 | 1) => {
                 let left = self.expression(scope, kind, depth);
                 let right = self.expression(scope, kind, depth);
@@ -385,19 +396,20 @@ impl Generator<'_> {
             all[place].expression.clone()
         };
         let partition = self.list(0, 2, 50, key);
-        let which = self.tape.below(7);
+        let which = self.tape.below(8);
         let own = Scope {
             own: scope.own.clone(),
             ..Scope::default()
         };
         let kind = match which {
-            0..=2 => Kind::Integer,
+            0..=2 | 7 => Kind::Integer,
             _ => self.tape.choose(&KINDS),
         };
         let (function, bound) = match which {
             0 => (WindowFunction::RowNumber, rows as i64),
             1 => (WindowFunction::Rank, rows as i64),
             2 => (WindowFunction::DenseRank, rows as i64),
+            7 => (WindowFunction::Tiles(1 + self.tape.below(4)), 4),
             3 | 4 => {
                 let (aggregate, bound) = self.aggregate(&own, kind, rows, true);
                 (WindowFunction::Aggregate(aggregate), bound)
@@ -421,6 +433,7 @@ impl Generator<'_> {
             partition,
             order,
             frame,
+            is_named: self.tape.percent(25),
         };
         Typed {
             expression: Expression::Window(Box::new(window)),

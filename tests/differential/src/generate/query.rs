@@ -2,7 +2,7 @@
 
 use super::source::Made;
 use super::{DEPTH, Generator, Known, Scope, Typed};
-use crate::ast::{Body, Expression, Limit, Query, Select, SetOperator};
+use crate::ast::{Body, Condition, Expression, Limit, Query, Select, SetOperator};
 use crate::schema::Kind;
 use crate::tape::Sort;
 
@@ -127,7 +127,13 @@ impl Generator<'_> {
         };
         let parts = self.from(outer, count_max, depth.saturating_sub(1));
         let scope = Self::scope_of(&parts, outer);
-        let selection = self.tape.percent(55).then(|| self.condition(&scope, depth));
+        let mut selection = self.tape.percent(55).then(|| self.condition(&scope, depth));
+        if let Some(filter) = self.index_filter(&parts) {
+            selection = Some(match selection {
+                Some(selection) => Condition::And(vec![filter, selection]),
+                None => filter,
+            });
+        }
         let rows = parts.iter().map(|part| part.rows).product::<u64>().max(1);
         let from = parts.iter().map(|part| part.source.clone()).collect();
         let base = Select {
@@ -170,6 +176,10 @@ impl Generator<'_> {
         if kinds.is_none() && is_small && depth > 0 && self.tape.percent(20) {
             // One: rows that are equal in all columns may be in another order in another window.
             items.push(self.window(scope, &scope.own, rows));
+        }
+        // A long text, which nothing is made of: of the statement's own rows alone.
+        if kinds.is_none() && depth == DEPTH && self.is_query && self.tape.percent(6) {
+            items.push(self.for_json(scope));
         }
         let is_distinct = self.tape.percent(12);
         select.distinct = is_distinct;

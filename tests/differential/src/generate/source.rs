@@ -1,7 +1,8 @@
 //! Sources of FROM.
 
 use super::{DEPTH, FROM_ROWS_MAX, Generator, ROWS_MAX, Scope, Typed, column_of};
-use crate::ast::{Join, Source};
+use crate::ast::{ColumnName, Comparison, Condition, Expression, Join, Source};
+use crate::schema::Filter;
 use crate::tape::Sort;
 
 /// A source, with what can be said of it.
@@ -64,6 +65,9 @@ impl Generator<'_> {
             if right_count == 1 && this.tape.percent(10) {
                 return this.apply(left, outer);
             }
+            if right_count == 1 && this.tape.percent(4) {
+                return this.elements(left);
+            }
             let right = this.tree(outer, right_count, rows.saturating_mul(left.rows), depth);
             this.join(left, right, outer)
         })
@@ -83,7 +87,7 @@ impl Generator<'_> {
         self.joined(join, left, right, on)
     }
 
-    fn joined(&mut self, join: Join, left: Made, right: Made, on: Option<crate::ast::Condition>) -> Made {
+    fn joined(&mut self, join: Join, left: Made, right: Made, on: Option<Condition>) -> Made {
         let mut columns = left.columns;
         columns.extend(right.columns);
         let mut tables = left.tables;
@@ -96,15 +100,11 @@ impl Generator<'_> {
         }
     }
 
-    fn equal_columns(&mut self, left: &[Typed], right: &[Typed]) -> Option<crate::ast::Condition> {
+    fn equal_columns(&mut self, left: &[Typed], right: &[Typed]) -> Option<Condition> {
         let place = self.tape.below(left.len() as u64) as usize;
         let one = left[place].clone();
         let other = self.column(right, one.kind)?;
-        Some(crate::ast::Condition::Compare(
-            crate::ast::Comparison::Equal,
-            one.expression,
-            other.expression,
-        ))
+        Some(Condition::Compare(Comparison::Equal, one.expression, other.expression))
     }
 
     fn apply(&mut self, left: Made, outer: &[Typed]) -> Made {
@@ -156,6 +156,9 @@ impl Generator<'_> {
                 tables: Vec::new(),
             };
         }
+        if depth > 0 && self.tape.percent(8) {
+            return self.unusual_source();
+        }
         self.table()
     }
 
@@ -183,6 +186,35 @@ impl Generator<'_> {
             rows: ROWS_MAX / 2,
             tables: vec![(table, exposed, alias.is_some())],
         }
+    }
+
+    /// The predicate of a filtered index of one of these tables, sometimes: what makes the index one to use.
+    pub(super) fn index_filter(&mut self, parts: &[Made]) -> Option<Condition> {
+        if !self.tape.percent(15) {
+            return None;
+        }
+        let mut filters = Vec::new();
+        for (table, exposed, _) in parts.iter().flat_map(|part| &part.tables) {
+            let table = &self.schema.tables[*table];
+            let indexes = table.indexes.iter().filter_map(|index| index.filter.as_ref());
+            filters.extend(indexes.map(|filter| (table, exposed.clone(), filter)));
+        }
+        if filters.is_empty() {
+            return None;
+        }
+        let (table, exposed, filter) = self.tape.choose(&filters);
+        let column = &table.columns[filter.column()];
+        let value = Expression::Column(ColumnName {
+            source: exposed,
+            column: column.name.clone(),
+        });
+        let literal = |text: &String| Expression::Literal(column.kind, Some(text.clone()));
+        Some(match filter {
+            Filter::IsNotNull(_) => Condition::IsNull(true, value),
+            Filter::Equal(_, text) => Condition::Compare(Comparison::Equal, value, literal(text)),
+            Filter::Greater(_, text) => Condition::Compare(Comparison::Greater, value, literal(text)),
+            Filter::In(_, texts) => Condition::InList(false, value, texts.iter().map(literal).collect()),
+        })
     }
 
     /// The scope of a query over these sources.

@@ -155,6 +155,26 @@ impl Wire {
         self.answer()
     }
 
+    /// Several statements in a transaction: the first answer, or the first failure.
+    fn all_or_nothing(&mut self, texts: &[String]) -> Result<Answer, String> {
+        self.query("begin")?;
+        let mut first = None;
+        for text in texts {
+            let answer = self.query(text)?;
+            if answer.failure.is_some() {
+                self.query("rollback")?;
+                return Ok(answer);
+            }
+            first.get_or_insert(answer);
+        }
+        let end = self.query("commit")?;
+        Ok(if end.failure.is_some() {
+            end
+        } else {
+            first.unwrap_or_default()
+        })
+    }
+
     fn message(&mut self) -> Result<(u8, Vec<u8>), String> {
         let mut head = [0; 5];
         let lost = |error| format!("PostgreSQL: {error}");
@@ -234,12 +254,10 @@ impl Judge for Postgres {
         let wire = self.wire.as_mut().ok_or("PostgreSQL: not connected")?;
         let mut answers = Vec::with_capacity(scripts.len());
         for script in scripts {
-            let mut first = None;
-            for text in script {
-                let answer = wire.query(text)?;
-                first.get_or_insert(answer);
-            }
-            answers.push(first.unwrap_or_default());
+            answers.push(match script.as_slice() {
+                [text] => wire.query(text)?,
+                texts => wire.all_or_nothing(texts)?,
+            });
         }
         Ok(answers)
     }

@@ -13,10 +13,12 @@ def cell(value):
 
 
 def answer_to(statement):
-    changes_before = connection.total_changes
     cursor.execute(statement)
     rows = [[cell(value) for value in row] for row in cursor.fetchall()]
-    return {"rows": rows, "count": connection.total_changes - changes_before}
+    is_query = cursor.description is not None and " returning " not in statement
+    # What triggers change does not count.
+    count = len(rows) if is_query else cursor.execute("select changes()").fetchone()[0]
+    return {"rows": rows, "count": count}
 
 
 def answer(script):

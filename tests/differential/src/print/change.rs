@@ -14,6 +14,7 @@
 use super::{Printer, Script, joined};
 use crate::ast::{Change, Condition, Expression, Query, Source, Target};
 use crate::dialect::Dialect;
+use crate::schema::Fallback;
 
 const SHIFT: i64 = 1_000_000;
 /// What NULL goes by between the two steps.
@@ -30,12 +31,8 @@ struct Update<'a> {
 impl Printer<'_> {
     pub(super) fn change(&self, change: &Change, output: &[usize]) -> Script {
         match change {
-            Change::InsertValues { table, columns, rows } => {
-                let rows = joined(rows, ", ", |row| {
-                    format!("({})", joined(row, ", ", |value| self.expression(value)))
-                });
-                vec![self.insert(*table, columns, output, &format!("values {rows}"))]
-            }
+            Change::InsertValues { table, columns, rows } => self.insert_rows(*table, columns, rows, output),
+            Change::Merge(merge) => self.merge(merge, output),
             Change::InsertQuery { table, columns, query } => self.insert_query(*table, columns, output, query),
             Change::Update {
                 with,
@@ -67,11 +64,38 @@ impl Printer<'_> {
         }
     }
 
-    fn column_of(&self, table: usize, column: usize) -> &str {
+    /// SQLite takes from its sequences in the open: the values that a default would give, and a second statement.
+    fn insert_rows(&self, table: usize, columns: &[usize], rows: &[Vec<Expression>], output: &[usize]) -> Script {
+        let described = &self.schema.tables[table];
+        let (mut columns, mut rows) = (columns.to_vec(), rows.to_vec());
+        if self.is(Dialect::Sqlite) {
+            for (place, column) in described.columns.iter().enumerate() {
+                if let (Fallback::Sequence(sequence), false) = (&column.fallback, columns.contains(&place)) {
+                    columns.push(place);
+                    let numbered = rows.iter_mut().enumerate();
+                    numbered.for_each(|(number, row)| row.push(Expression::NextValue(*sequence, number)));
+                }
+            }
+        }
+        let values = joined(&rows, ", ", |row| {
+            format!("({})", joined(row, ", ", |value| self.expression(value)))
+        });
+        let mut script = vec![self.insert(table, &columns, output, &format!("values {values}"))];
+        if self.is(Dialect::Sqlite) {
+            let taken = rows.first().into_iter().flatten().filter_map(|value| match value {
+                Expression::NextValue(sequence, _) => Some(*sequence),
+                _ => None,
+            });
+            script.extend(taken.map(|sequence| self.schema.sequences[sequence].advance_in_sqlite(rows.len())));
+        }
+        script
+    }
+
+    pub(super) fn column_of(&self, table: usize, column: usize) -> &str {
         &self.schema.tables[table].columns[column].name
     }
 
-    fn name_of(&self, table: usize) -> String {
+    pub(super) fn name_of(&self, table: usize) -> String {
         self.dialect.table_name(&self.schema.tables[table])
     }
 
@@ -170,7 +194,7 @@ impl Printer<'_> {
         self.from(&sources)
     }
 
-    fn address(&self) -> &'static str {
+    pub(super) fn address(&self) -> &'static str {
         match self.dialect {
             Dialect::Postgres => "ctid",
             _ => "address",
@@ -221,7 +245,9 @@ impl Printer<'_> {
             number += 1;
             let value = format!("v.v{}", number - 1);
             let column_name = self.column_of(target.table, *column);
-            if is_shifted(*column) {
+            if is_shifted(*column) && table.tells_nulls_apart(*column) {
+                format!("{column_name} = -{SHIFT} - {value}")
+            } else if is_shifted(*column) {
                 format!("{column_name} = -{SHIFT} - coalesce({value}, {NULL_MARK})")
             } else {
                 format!("{column_name} = {value}")

@@ -1,7 +1,7 @@
 //! Queries and their sources.
 
 use super::{Printer, joined};
-use crate::ast::{Body, Condition, Join, Query, Select, SetOperator, Source};
+use crate::ast::{Body, Condition, Expression, Join, Query, Select, SetOperator, Source};
 use crate::dialect::Dialect;
 
 impl Printer<'_> {
@@ -91,6 +91,13 @@ impl Printer<'_> {
         if let Some(having) = &select.having {
             text += &format!(" having {}", self.condition(having));
         }
+        let windows = select.items.iter().filter_map(|item| match item {
+            Expression::Window(window) if window.is_named => Some(window),
+            _ => None,
+        });
+        for window in windows {
+            text += &format!(" window w as ({})", self.window_parts(window));
+        }
         text
     }
 
@@ -111,12 +118,12 @@ impl Printer<'_> {
 
     fn side_of_join(&self, source: &Source) -> String {
         match source {
-            Source::Join(..) | Source::Apply { .. } => format!("({})", self.source(source)),
+            Source::Join(..) | Source::Apply { .. } | Source::Elements { .. } => format!("({})", self.source(source)),
             _ => self.source(source),
         }
     }
 
-    fn source(&self, source: &Source) -> String {
+    pub(super) fn source(&self, source: &Source) -> String {
         match source {
             Source::Table { table, alias, hint } => {
                 let name = self.dialect.table_name(&self.schema.tables[*table]);
@@ -142,7 +149,9 @@ impl Printer<'_> {
                 };
                 // A join on the left needs no parentheses.
                 let left = match **left {
-                    Source::Join(..) | Source::Apply { .. } if !self.is(Dialect::Sqlite) => self.source(left),
+                    Source::Join(..) | Source::Apply { .. } | Source::Elements { .. } if !self.is(Dialect::Sqlite) => {
+                        self.source(left)
+                    }
                     _ => self.side_of_join(left),
                 };
                 let on = on
@@ -157,6 +166,15 @@ impl Printer<'_> {
                 alias,
                 condition,
             } => self.apply(*outer, left, *table, alias, condition),
+            Source::Json(rows, alias) => self.json(rows, alias),
+            Source::Elements { left, elements, alias } => self.elements(left, elements, alias),
+            Source::Pivot {
+                query,
+                function,
+                values,
+                alias,
+            } => self.pivot(query, *function, values, alias),
+            Source::Unpivot(query, alias) => self.unpivot(query, alias),
         }
     }
 

@@ -41,7 +41,12 @@ fn write_transaction(author: &mut Author, settled: &Tables, random: &mut Random)
     let mut tables = settled.clone();
     let count = 1 + random.below(STATEMENTS_MAX);
     if random.percent(15) {
-        let batch = statements(author, &mut tables, random, 1);
+        let statement = author.statement(&mut tables, random);
+        // Objects that come and go with a table are statements of their own.
+        let batch = match statement.contains('\n') {
+            true => format!("begin tran\n{statement}\ncommit tran\n"),
+            false => statement + "\n",
+        };
         return Transaction { batch, outcome: tables };
     }
     let mut batch = String::from("begin tran\n");

@@ -3,6 +3,7 @@
 //! A row is `id`, `value` and a filler of one repeated letter, so that its whole content is known by four small numbers and
 //! the server can say by itself whether a filler is whole.
 
+use super::dressing::Dressing;
 use crate::random::Random;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -12,6 +13,8 @@ const INSERTED_MAX: u64 = 40;
 /// Rows of one UPDATE, and of one DELETE.
 const UPDATED_MAX: u64 = 30;
 const DELETED_MAX: u64 = 60;
+/// Rows of one MERGE that are there, and that are not.
+const MERGED_MAX: u64 = 12;
 /// A table of more rows is truncated or thinned out rather than filled.
 const ROWS_MAX: usize = 300;
 /// A copy takes rows whose keys are at most this far apart, so that keys grow by steps and not by doublings.
@@ -67,12 +70,14 @@ pub struct Table {
     pub extra: Option<Extra>,
     /// Whether its filler is varchar(max).
     pub has_large_values: bool,
+    pub dressing: Dressing,
 }
 
 impl Table {
-    fn new(shape: Shape, has_large_values: bool) -> Table {
+    fn new(shape: Shape, dressing: Dressing, has_large_values: bool) -> Table {
         Table {
             shape,
+            dressing,
             has_large_values,
             rows: BTreeMap::new(),
             value_index: false,
@@ -83,12 +88,14 @@ impl Table {
 
     /// How many columns it has.
     pub fn column_count(&self) -> usize {
-        3 + usize::from(self.shape == Shape::Identity) + usize::from(self.extra.is_some())
+        let own = usize::from(self.shape == Shape::Identity) + usize::from(self.extra.is_some());
+        3 + own + self.dressing.column_count()
     }
 
     /// How many indexes it has, a heap not counted.
     pub fn index_count(&self) -> usize {
-        usize::from(self.shape != Shape::Heap) + usize::from(self.value_index) + usize::from(self.clustered_later)
+        let own = usize::from(self.shape != Shape::Heap) + usize::from(self.clustered_later);
+        own + usize::from(self.value_index) + self.dressing.index_count()
     }
 }
 
@@ -168,7 +175,8 @@ impl Author {
             15..=18 => change_structure(tables, random),
             19..=22 => truncate(tables, random),
             23..=34 => self.insert_select(tables, random),
-            35..=59 => update(tables, random, UPDATED_MAX),
+            35..=44 => self.merge(tables, random),
+            45..=59 => update(tables, random, UPDATED_MAX),
             60..=74 => delete(tables, random, DELETED_MAX),
             _ => self.insert(tables, random, INSERTED_MAX),
         }
@@ -189,18 +197,26 @@ impl Author {
         let shape = *random.choose(&shapes);
         let has_large_values = random.percent(20);
         let filler = if has_large_values { "max" } else { "8000" };
-        let columns = format!("value int not null, filler varchar({filler}) not null");
-        tables.insert(name.clone(), Table::new(shape, has_large_values));
-        match shape {
+        let mut dressing = *random.choose(&Dressing::ALL);
+        // Partitions are those of the key.
+        if dressing == Dressing::Partitioned && shape != Shape::Clustered {
+            dressing = Dressing::Plain;
+        }
+        let own = dressing.columns(&name);
+        let columns = format!("value int not null, filler varchar({filler}) not null{own}");
+        tables.insert(name.clone(), Table::new(shape, dressing, has_large_values));
+        let create = match shape {
             Shape::Heap => format!("create table {name} (id int not null, {columns})"),
             Shape::Clustered => format!("create table {name} (id int not null primary key, {columns})"),
             Shape::NonclusteredKey => {
                 format!("create table {name} (id int not null primary key nonclustered, {columns})")
             }
-            Shape::Identity => format!(
-                "create table {name} (number int identity(1, 1) not null primary key, id int not null, {columns})"
-            ),
-        }
+            Shape::Identity => {
+                format!("create table {name} (row int identity(1, 1) not null primary key, id int not null, {columns})")
+            }
+        };
+        let (before, place, after) = (dressing.before(&name), dressing.place(&name), dressing.after(&name));
+        format!("{before}{create}{place}{after}")
     }
 
     fn insert(&mut self, tables: &mut Tables, random: &mut Random, rows_max: u64) -> String {
@@ -249,12 +265,48 @@ impl Author {
         )
     }
 
+    /// MERGE of new rows, of new values for some that are there, and sometimes of the end of those before them.
+    fn merge(&mut self, tables: &mut Tables, random: &mut Random) -> String {
+        let Some((name, table)) = draw_table(tables, random) else {
+            return self.create_table(tables, random);
+        };
+        if table.rows.len() > ROWS_MAX {
+            return truncate_one(name, table);
+        }
+        let (_, known) = draw_keys(table, random, MERGED_MAX);
+        let first = known.first().copied().unwrap_or(0);
+        let mut rows: Vec<(i32, Row)> = Vec::new();
+        for key in known {
+            rows.push((key, draw_row(random, table.has_large_values)));
+        }
+        for _ in 0..random.of_any_magnitude(MERGED_MAX) {
+            rows.push((self.next_key, draw_row(random, table.has_large_values)));
+            self.next_key += 1;
+        }
+        if rows.is_empty() {
+            return truncate_one(name, table);
+        }
+        let mut ending = "";
+        if random.percent(30) {
+            table.rows.retain(|id, _| *id >= first);
+            ending = "when not matched by source and t.id < @first then delete ";
+        }
+        table.rows.extend(rows.iter().copied());
+        let ending = ending.replace("@first", &first.to_string());
+        format!(
+            "merge {name} as t using (values {}) as s (id, value, filler) on t.id = s.id \
+             when matched then update set value = s.value, filler = s.filler \
+             when not matched by target then insert (id, value, filler) values (s.id, s.value, s.filler) {ending};",
+            rows_text(&rows)
+        )
+    }
+
     fn select_into(&mut self, tables: &mut Tables, random: &mut Random) -> String {
         let Some((source, table)) = draw_table(tables, random) else {
             return self.create_table(tables, random);
         };
         let source = source.to_string();
-        let mut copy = Table::new(Shape::Heap, table.has_large_values);
+        let mut copy = Table::new(Shape::Heap, Dressing::Plain, table.has_large_values);
         copy.rows = table
             .rows
             .iter()
@@ -268,17 +320,20 @@ impl Author {
 }
 
 fn drop_table(tables: &mut Tables, random: &mut Random) -> String {
-    let Some((name, _)) = draw_table(tables, random) else {
+    let Some((name, table)) = draw_table(tables, random) else {
         return String::new();
     };
-    let name = name.to_string();
+    let (name, dressing) = (name.to_string(), table.dressing);
     tables.remove(&name);
-    format!("drop table {name}")
+    dressing.drop_table(&name)
 }
 
 fn truncate_one(name: &str, table: &mut Table) -> String {
     table.rows.clear();
-    format!("truncate table {name}")
+    match table.dressing.may_be_truncated() {
+        true => format!("truncate table {name}"),
+        false => format!("delete {name}"),
+    }
 }
 
 fn truncate(tables: &mut Tables, random: &mut Random) -> String {
@@ -404,6 +459,11 @@ mod tests {
             "insert c_",
             "update c_",
             "delete c_",
+            "merge c_",
+            "create sequence",
+            "create partition",
+            "exec ('create",
+            "drop view",
         ] {
             assert!(begins.contains(begin), "{begin} is not among {begins:?}");
         }

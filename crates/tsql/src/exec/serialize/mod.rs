@@ -24,6 +24,10 @@ use crate::scalar::compare::GroupKey;
 
 /// The characters of a piece, in units of UTF-16.
 const PIECE_UNITS: usize = 2_033;
+/// A text of this capacity grows by a half, and is charged for it before it does.
+const LONG_BYTES: usize = 1 << 20;
+/// The room that a row finds in such a text. A row that needs more makes it grow uncharged, to its double at most, until the next row.
+const ROW_ROOM_BYTES: usize = 64 << 10;
 
 pub(super) struct Serialize<'p> {
     node: &'p SerializeNode,
@@ -67,14 +71,28 @@ impl<'p> Serialize<'p> {
         let (mut text, mut has_rows) = (String::new(), false);
         while input.next(context, &mut row)? {
             has_rows = true;
+            self.make_room(&mut text)?;
             writer.row(&mut text, &row)?;
-            self.charge.grow_to(text.len() as u64)?;
         }
         if !has_rows {
             return Ok(None);
         }
         writer.end(&mut text);
+        self.charge.grow_to(text.capacity() as u64)?;
         Ok(Some(text))
+    }
+
+    /// Makes room for a row in a text that is long. While a text moves, what it had is there beside what it gets.
+    fn make_room(&mut self, text: &mut String) -> Result<()> {
+        let capacity = text.capacity();
+        if capacity < LONG_BYTES || capacity - text.len() >= ROW_ROOM_BYTES {
+            return self.charge.grow_to(capacity as u64);
+        }
+        let wanted = capacity + capacity / 2;
+        self.charge.grow_to((capacity + wanted) as u64)?;
+        text.reserve_exact(wanted - text.len());
+        self.charge.shrink_to(text.capacity() as u64);
+        Ok(())
     }
 }
 
