@@ -50,29 +50,3 @@ fn a_history_can_be_repeated_from_its_numbers() {
     };
     assert_eq!(once(), once());
 }
-
-#[test]
-fn rows_written_as_one_text_take_no_more_memory_than_there_is() {
-    let folder = folder("texts");
-    std::fs::create_dir_all(&folder).unwrap();
-    let rows = "from generate_series(0, 47483647)";
-    for statement in [
-        format!("select value as n {rows} for xml auto"),
-        format!("select value as n {rows} for json auto"),
-        format!("select len(string_agg(cast(value as varchar(max)), ',')) {rows}"),
-    ] {
-        let input = folder.join("input");
-        std::fs::write(&input, &statement).unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_vlflab-fuzz"))
-            .args(["try", "run-grammar"])
-            .arg(&input)
-            .output()
-            .unwrap();
-        let told = told(&output);
-        assert!(
-            output.status.success() && told.contains("finding: None"),
-            "{statement}: {told}"
-        );
-    }
-    std::fs::remove_dir_all(folder).unwrap();
-}

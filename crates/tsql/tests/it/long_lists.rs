@@ -59,7 +59,7 @@ fn a_long_list_answers_as_its_comparisons_do() {
         let table = format!("t{number}");
         run(
             &mut client,
-            &format!("create table {table} (id int identity, a {sql_type} null)"),
+            &[&format!("create table {table} (id int identity, a {sql_type} null)")],
         );
         for value in values.iter().chain(&["null"]) {
             run(&mut client, &[&format!("insert {table} values ({value})")]);
