@@ -52,8 +52,8 @@ impl Schema {
             }
         }
         let mut views = Vec::new();
-        for place in 0..count {
-            if let Some(view) = View::draw(tape, place, &tables[place], views.len()) {
+        for (place, table) in tables.iter().enumerate().take(count) {
+            if let Some(view) = View::draw(tape, place, table, views.len()) {
                 views.push(view);
             }
         }
