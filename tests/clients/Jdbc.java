@@ -9,6 +9,7 @@ import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLXML;
 import java.sql.Statement;
 import java.sql.Timestamp;
 import java.sql.Types;
@@ -447,6 +448,39 @@ public class Jdbc {
         }
     }
 
+    private static void xml() throws Exception {
+        try (Connection connection = connect(); Statement statement = connection.createStatement()) {
+            statement.execute("if object_id('jdbc_xml') is not null drop table jdbc_xml");
+            statement.execute("create table jdbc_xml (id int not null primary key, d xml)");
+            String text = "<order id=\"7\"><name>te\u4e2dxt</name></order>";
+            try (PreparedStatement insert = connection.prepareStatement("insert jdbc_xml values (?, ?)")) {
+                SQLXML document = connection.createSQLXML();
+                document.setString(text);
+                insert.setInt(1, 1);
+                insert.setSQLXML(2, document);
+                equal(insert.executeUpdate(), 1, "a document");
+                insert.setInt(1, 2);
+                insert.setString(2, text);
+                equal(insert.executeUpdate(), 1, "a text");
+                insert.setInt(1, 3);
+                insert.setNull(2, Types.SQLXML);
+                equal(insert.executeUpdate(), 1, "NULL");
+            }
+            try (ResultSet rows = statement.executeQuery("select d, d.query('/order/name') from jdbc_xml order by id")) {
+                equal(rows.getMetaData().getColumnTypeName(1), "xml", "type");
+                for (int row = 0; row < 2; row++) {
+                    equal(rows.next(), true, "a row");
+                    equal(rows.getSQLXML(1).getString(), text, "document");
+                    equal(rows.getString(1), text, "as text");
+                    equal(rows.getSQLXML(2).getString(), "<name>te\u4e2dxt</name>", "of query()");
+                }
+                equal(rows.next(), true, "a row");
+                equal(rows.getSQLXML(1), null, "NULL");
+            }
+            equal(told(connection.getMetaData().getColumns("clients", "dbo", "jdbc_xml", "d"), "TYPE_NAME"), List.of("xml"), "catalog");
+        }
+    }
+
     private static void failedCommit() throws Exception {
         try (Connection connection = connect(); Statement statement = connection.createStatement()) {
             connection.setAutoCommit(false);
@@ -464,6 +498,7 @@ public class Jdbc {
         check("connects", Jdbc::connects);
         check("reads every type", Jdbc::types);
         check("sends parameters", Jdbc::parameters);
+        check("reads and writes xml", Jdbc::xml);
         check("commits and rolls back", Jdbc::transactions);
         check("is told errors", Jdbc::errors);
         check("reads several result sets", Jdbc::resultSets);

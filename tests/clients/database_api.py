@@ -304,6 +304,23 @@ def parameters(client):
     connection.close()
 
 
+XML = "<order id=\"7\"><name>te\u4e2dxt</name><name>\U0001d11e</name></order>"
+
+
+def xml_values(client):
+    """xml is a type of its own on the wire; a program in Python has it as text."""
+    connection = client.connect(autocommit=True)
+    run(connection, "if object_id('documents') is not null drop table documents")
+    run(connection, "create table documents (id int not null, d xml)")
+    long = "<long>" + "m" * 50000 + "</long>"
+    for number, text in enumerate((XML, None, long)):
+        run(connection, f"insert documents values ({client.mark}, {client.mark})", number, text)
+    equal([row[0] for row in rows(connection, "select d from documents order by id")], [XML, None, long])
+    equal(rows(connection, "select d.value('(/order/@id)[1]', 'int'), d.query('/order/name[1]') from documents where id = 0"), [(7, "<name>te\u4e2dxt</name>")])
+    equal(rows(connection, "select id from documents where id > 0 order by id for xml path('r'), type"), [("<r><id>1</id></r><r><id>2</id></r>",)])
+    connection.close()
+
+
 def transactions(client):
     connection, other = client.connect(), client.connect(autocommit=True)
     run(other, "if object_id('account') is not null drop table account")
@@ -442,6 +459,7 @@ CHECKS = [
     ("is refused with a wrong password", wrong_password),
     ("reads every type", types),
     ("sends parameters", parameters),
+    ("reads and writes xml", xml_values),
     ("commits and rolls back", transactions),
     ("is told errors", errors),
     ("reads several result sets", result_sets),

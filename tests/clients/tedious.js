@@ -96,6 +96,14 @@ const checks = {
     const { sets } = await run(c, 'select * from tedious where n = @n', [['n', TYPES.NVarChar, 'te\u4e2dxt']]);
     equal(sets[0], [[7, 'te\u4e2dxt', 12.34, new Date('2026-01-02T03:04:05.123Z'), Buffer.from([1, 2]), null]], 'row');
   }),
+  'reads and writes xml': () => withConnection(1, async (c) => {
+    await run(c, "if object_id('tedious_xml') is not null drop table tedious_xml");
+    await run(c, 'create table tedious_xml (id int not null primary key, d xml)');
+    const text = '<order id="7"><name>te\u4e2dxt</name></order>';
+    await run(c, 'insert tedious_xml values (1, @d), (2, null)', [['d', TYPES.NVarChar, text]]);
+    const { sets } = await run(c, "select d, d.query('/order/name') from tedious_xml order by id");
+    equal(sets[0], [[text, '<name>te\u4e2dxt</name>'], [null, null]], 'documents');
+  }),
   'commits and rolls back': () => withConnection(2, async (c, other) => {
     const call = (method) => new Promise((resolve, reject) => c[method]((error) => (error ? reject(error) : resolve())));
     await run(c, "if object_id('tedious_account') is not null drop table tedious_account");
