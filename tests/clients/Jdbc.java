@@ -470,8 +470,8 @@ public class Jdbc {
                 equal(rows.getMetaData().getColumnTypeName(1), "xml", "type");
                 for (int row = 0; row < 2; row++) {
                     equal(rows.next(), true, "a row");
-                    equal(rows.getSQLXML(1).getString(), text, "document");
-                    equal(rows.getString(1), text, "as text");
+                    // A document is read once, as one or the other.
+                    equal(row == 0 ? rows.getSQLXML(1).getString() : rows.getString(1), text, "document");
                     equal(rows.getSQLXML(2).getString(), "<name>te\u4e2dxt</name>", "of query()");
                 }
                 equal(rows.next(), true, "a row");
