@@ -22,7 +22,7 @@ use super::standalone::{Bindings, StandaloneDefinition};
 use super::synonym::SynonymDefinition;
 use super::temporal::{GeneratedColumn, SystemVersioning};
 use super::trigger::{DefinitionTrigger, TriggerEntry};
-use super::xml_schema::{XmlSchemaCollection, is_xml};
+use super::xml_schema::{XmlSchemaCollection, is_xml, stored_xml};
 use crate::page::PageId;
 use crate::statistics::{Content, StoredContent};
 use crate::types::{Collation, KeyDirection, Length, RowLayout, SqlType, is_read_back};
@@ -922,7 +922,7 @@ impl From<ColumnDefinition> for StoredColumn {
             name: column.name,
             sql_type: stored_type(column.sql_type),
             collation: stored_collation(column.collation),
-            alias_type: column.alias_type,
+            alias_type: column.alias_type.or(stored_xml(column.sql_type)),
             nullable: column.nullable,
             identity: column.identity,
             default: column.default,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::definition::ColumnDefinition;
-use crate::types::XML_TYPE_ID;
+use crate::types::{SqlType, XML_TYPE_ID};
 
 /// CREATE XML SCHEMA COLLECTION.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,10 +34,15 @@ pub(super) fn is_xml(alias_type: Option<u32>) -> bool {
     alias_type == Some(u32::from(XML_TYPE_ID)) || alias_type.is_some_and(|id| id >= XML_COLLECTION)
 }
 
+/// What is stored in that place of a column that is xml and was not declared so: one of SELECT INTO, a computed one.
+pub(super) fn stored_xml(sql_type: SqlType) -> Option<u32> {
+    (sql_type == SqlType::XML).then_some(u32::from(XML_TYPE_ID))
+}
+
 impl ColumnDefinition {
-    /// Whether it was declared as `xml`, with or without a schema collection.
+    /// Whether it is `xml`, with or without a schema collection.
     pub fn is_xml(&self) -> bool {
-        is_xml(self.alias_type)
+        self.sql_type == SqlType::XML
     }
 
     /// The id of its schema collection.

@@ -76,13 +76,13 @@ pub fn convert(value: &Value, from: SqlType, to: SqlType, style: Option<i32>) ->
     }
 }
 
-/// A value that is given to a parameter, or comes back from one. What types of the common language runtime do not convert by themselves is refused.
+/// A value that is given to a parameter, or comes back from one. What types of the common language runtime, and others to xml, do not convert by themselves is refused.
 ///
 /// # Errors
 /// Those of [`convert`]; 206 and 257.
 pub fn convert_given(value: &Value, from: SqlType, to: SqlType) -> Result<Value> {
     let is_clr = |sql_type: SqlType| sql_type.is_spatial() || sql_type == SqlType::HierarchyId;
-    if !value.is_null() && (is_clr(from) || is_clr(to)) {
+    if !value.is_null() && (is_clr(from) || is_clr(to) || (to == SqlType::XML && from != to)) {
         check_conversion(from, to, false)?;
     }
     convert(value, from, to, None)

@@ -15,6 +15,7 @@
 //! | invalid markup | 9422 |
 //! | an end tag with another name | 9436 |
 //! | an attribute twice | 9437 |
+//! | a declaration behind the beginning of a value | 9438 |
 //! | a reference to an undeclared entity | 9448 |
 //! | an invalid name | 9455 |
 //! | an encoding other than the text's | 9402 |
@@ -33,6 +34,8 @@ use quick_xml::errors::{Error as ReadError, IllFormedError, SyntaxError};
 use quick_xml::events::attributes::AttrError;
 use quick_xml::events::{BytesDecl, BytesStart, Event};
 
+use crate::messages;
+
 /// "Maximum allowed depth is 128 levels" (error 6335).
 const DEPTH_MAX: usize = 128;
 
@@ -48,6 +51,7 @@ const REFERENCE_NAME: Fault = (9421, "illegal name character");
 const SYNTAX: Fault = (9422, "incorrect document syntax");
 const END_TAG: Fault = (9436, "end tag does not match start tag");
 const DUPLICATE: Fault = (9437, "duplicate attribute");
+const LATE_DECLARATION: Fault = (9438, "text/xmldecl not at the beginning of input");
 const UNDECLARED: Fault = (9448, "well formed check: undeclared entity");
 const NAME: Fault = (9455, "illegal qualified name character");
 const ENCODING: Fault = (9402, "unable to switch the encoding");
@@ -60,6 +64,17 @@ type Fault = (i32, &'static str);
 /// # Errors
 /// Those of the table; 3617 when the request is to stop.
 pub fn check(text: &str, is_unicode: bool) -> Result<Roots> {
+    checked(text, is_unicode, LateDeclarations::Taken)
+}
+
+/// What to do with a declaration behind the beginning. Texts of several schemas have them, a value must not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LateDeclarations {
+    Taken,
+    Refused,
+}
+
+fn checked(text: &str, is_unicode: bool, late: LateDeclarations) -> Result<Roots> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let mut reader = Reader::from_str(text);
     let (mut depth, mut roots) = (0_usize, Roots::None);
@@ -75,7 +90,7 @@ pub fn check(text: &str, is_unicode: bool) -> Result<Roots> {
         if depth == 0 {
             roots = roots.with(&event);
         }
-        let checked = match &event {
+        let outcome = match &event {
             Event::Start(tag) => {
                 depth += 1;
                 tag_fault(tag)
@@ -89,20 +104,34 @@ pub fn check(text: &str, is_unicode: bool) -> Result<Roots> {
             Event::Comment(part) => characters_fault(part),
             Event::CData(part) => characters_fault(part),
             Event::GeneralRef(name) => reference_fault(name),
+            Event::Decl(_) if start > 0 && late == LateDeclarations::Refused => Err(LATE_DECLARATION),
             Event::Decl(declaration) => declaration_fault(declaration, is_unicode),
             Event::DocType(_) => return Err(dtd_refused()),
             Event::PI(_) => Ok(()),
             Event::Eof if depth > 0 => Err(UNEXPECTED_END),
             Event::Eof => return Ok(roots),
         };
-        checked.map_err(|fault| told(text, end, fault))?;
+        outcome.map_err(|fault| told(text, end, fault))?;
         if depth > DEPTH_MAX {
             return Err(too_deep());
         }
     }
 }
 
-/// A text that is well formed, without its XML declarations: as an xml value is kept, whatever encoding its text declared.
+/// A text without the XML declaration that it begins with: as an xml value is kept, whatever encoding its text declared.
+fn without_declaration(text: &str) -> &str {
+    let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
+    let Some(declaration) = text.strip_prefix("<?xml") else {
+        return text;
+    };
+    // `<?xml-stylesheet ...?>` is an instruction.
+    match declaration.starts_with([' ', '\t', '\r', '\n']) {
+        true => declaration.split_once("?>").map_or(text, |(_, content)| content),
+        false => text,
+    }
+}
+
+/// A text of schemas without any of their declarations, if it is well formed.
 pub fn without_declarations(text: &str) -> String {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let mut reader = Reader::from_str(text);
@@ -124,50 +153,49 @@ pub fn without_declarations(text: &str) -> String {
 /// A string or bytes as xml: the text, without the declaration of its encoding (sql-docs, "Create instances of XML data", on the XML declaration).
 ///
 /// # Errors
-/// Those of [`check`], for bytes that are no text too; 701.
+/// Those of [`check`], for bytes that are no text too; 529 for what is neither; 701.
 pub fn to_xml(value: &Value, from: SqlType) -> Result<Value> {
     match value {
+        Value::Null => Ok(Value::Null),
         Value::Text(text) => {
-            check(text, from.is_unicode())?;
-            Ok(match is_declared(text) {
-                true => Value::Text(Text::charged(without_declarations(text), string_room(text.len())?)),
-                false => Value::Text(text.clone()),
-            })
+            checked(text, from.is_unicode(), LateDeclarations::Refused)?;
+            let content = without_declaration(text);
+            if content.len() == text.len() {
+                return Ok(Value::Text(text.clone()));
+            }
+            let charge = string_room(content.len())?;
+            Ok(Value::Text(Text::charged(content.to_owned(), charge)))
         }
         Value::Binary(bytes) => {
+            // A character of two bytes becomes one of three.
             let charge = string_room(bytes.len().saturating_mul(2))?;
-            let (text, is_unicode) = decoded(bytes)?;
-            check(&text, is_unicode)?;
-            let text = if is_declared(&text) {
-                without_declarations(&text)
-            } else {
-                text
-            };
+            let (mut text, is_unicode) = decoded(bytes)?;
+            checked(&text, is_unicode, LateDeclarations::Refused)?;
+            let declaration = text.len() - without_declaration(&text).len();
+            text.drain(..declaration);
             Ok(Value::Text(Text::charged(text, charge)))
         }
-        _ => Ok(Value::Null),
+        _ => Err(messages::explicit_conversion(from.name(), SqlType::XML.name())),
     }
 }
 
-/// Whether a text has something before its content that an xml value does not keep.
-fn is_declared(text: &str) -> bool {
-    text.starts_with('\u{FEFF}') || text.starts_with("<?xml")
-}
-
-/// Bytes as text: UTF-16 where their mark or their second byte says so, else UTF-8 (XML 1.0, appendix F).
+/// Bytes as text: UTF-16 where their mark or their second byte says so, or where they are no UTF-8, else UTF-8 (XML 1.0, appendix F).
 fn decoded(bytes: &[u8]) -> Result<(String, bool)> {
-    let illegal = || Error::new(9420, 16, 1, "XML parsing: line 1, character 1, illegal xml character");
     let wide = bytes.strip_prefix(&[0xFF, 0xFE]);
-    if wide.is_some() || bytes.get(1) == Some(&0) {
-        let units = wide
-            .unwrap_or(bytes)
-            .chunks_exact(2)
-            .map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-        let text: std::result::Result<String, _> = char::decode_utf16(units).collect();
-        return Ok((text.map_err(|_| illegal())?, true));
+    if wide.is_none()
+        && bytes.get(1) != Some(&0)
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        return Ok((text.to_owned(), false));
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| illegal())?;
-    Ok((text.to_owned(), false))
+    let illegal = || Error::new(9420, 16, 1, "XML parsing: line 1, character 1, illegal xml character");
+    let (units, odd) = wide.unwrap_or(bytes).as_chunks::<2>();
+    if !odd.is_empty() {
+        return Err(illegal());
+    }
+    let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
+    let text: std::result::Result<String, _> = char::decode_utf16(units).collect();
+    Ok((text.map_err(|_| illegal())?, true))
 }
 
 /// What stands at the top of a text that is well formed.

@@ -43,7 +43,9 @@ impl Described<'_> {
             return Err(messages::result_set_columns(described.len(), number, columns.len()));
         }
         for ((own, sent), place) in described.iter().zip(columns).zip(1..) {
-            if check_conversion(sent.sql_type, own.sql_type, false).is_err() {
+            // AS FOR XML takes what FOR XML makes with TYPE as what it makes without.
+            let is_document = own.name == XML_COLUMN && sent.sql_type == SqlType::XML;
+            if !is_document && check_conversion(sent.sql_type, own.sql_type, false).is_err() {
                 let (own, sent) = (messages::type_name(own.sql_type), messages::type_name(sent.sql_type));
                 return Err(messages::result_set_type(own, place, number, sent));
             }

@@ -149,3 +149,4 @@ mod versioned_load;
 mod versioned_scenarios;
 mod versions;
 mod wider_values;
+mod xml_columns;
