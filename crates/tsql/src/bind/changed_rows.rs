@@ -157,20 +157,12 @@ fn visible(shown: &[ResultColumn], alias: &Identifier, names: &[Identifier]) -> 
         }
         Ok(ScopeColumn {
             qualifier: alias.text.clone(),
-            path: None,
             name: name.clone(),
             sql_type: column.sql_type,
             label: column.label,
             nullable: column.nullable,
             index,
-            identity: false,
-            row_guid: false,
-            from_table: false,
-            with_document: false,
-            xml_collection: None,
-            is_untyped_null: false,
-            row_places: None,
-            is_hidden: false,
+            ..ScopeColumn::plain()
         })
     };
     shown.iter().enumerate().map(column).collect()

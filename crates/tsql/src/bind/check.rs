@@ -64,21 +64,12 @@ impl Binder<'_> {
     /// A rule out of the catalog for a column at a place: its variable, a name in brackets, is the column.
     fn stored_rule(&self, text: &str, place: usize, column: &ColumnDefinition) -> Result<Condition> {
         let visible = variables_of_rule(text).into_iter().map(|name| ScopeColumn {
-            qualifier: String::new(),
-            path: None,
             name,
             sql_type: column.sql_type,
             label: Label::Implicit(column.collation),
-            nullable: true,
             index: place,
-            identity: false,
-            row_guid: false,
             from_table: true,
-            with_document: false,
-            xml_collection: None,
-            is_untyped_null: false,
-            row_places: None,
-            is_hidden: false,
+            ..ScopeColumn::plain()
         });
         let parsed = crate::parser::parse_condition(text).map_err(messages::syntax)?;
         let mut binder = Binder::new(self.session, self.variables);

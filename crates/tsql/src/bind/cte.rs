@@ -292,20 +292,11 @@ fn round_source(id: usize, columns: &[ResultColumn], exposed: String, from: &mut
     let offset = from.take(width);
     let columns = columns.iter().enumerate().map(|(index, column)| ScopeColumn {
         qualifier: exposed.clone(),
-        path: None,
         name: column.name.clone(),
         sql_type: column.sql_type,
         label: column.label.of_column(),
-        nullable: true,
         index: offset + index,
-        identity: false,
-        row_guid: false,
-        from_table: false,
-        with_document: false,
-        xml_collection: None,
-        is_untyped_null: false,
-        row_places: None,
-        is_hidden: false,
+        ..ScopeColumn::plain()
     });
     BoundSource {
         node: Node::Round(RoundNode { id, width, offset }),

@@ -224,7 +224,6 @@ impl<'a> Binder<'a> {
         let collation = call.database.collation();
         let columns = shape.columns.iter().enumerate().map(|(index, column)| ScopeColumn {
             qualifier: exposed.clone(),
-            path: None,
             name: names
                 .get(index)
                 .map_or_else(|| column.name.clone(), |name| name.text.clone()),
@@ -232,14 +231,7 @@ impl<'a> Binder<'a> {
             label: Label::Implicit(column.collation.unwrap_or(collation)),
             nullable: column.nullable,
             index: offset + index,
-            identity: false,
-            row_guid: false,
-            from_table: false,
-            with_document: false,
-            xml_collection: None,
-            is_untyped_null: false,
-            row_places: None,
-            is_hidden: false,
+            ..ScopeColumn::plain()
         });
         Ok(BoundSource {
             columns: columns.collect(),

@@ -59,7 +59,7 @@ pub(super) struct RowPlaces {
 }
 
 impl ScopeColumn {
-    /// What most columns of no table are, without a name.
+    /// A column without a name, of which nothing is said: where a kind of source differs, it says so.
     pub(super) fn plain() -> ScopeColumn {
         ScopeColumn {
             qualifier: String::new(),

@@ -337,20 +337,12 @@ impl<'a> Binder<'a> {
             .filter(|(_, (name, _))| !views::Withheld::hides_column(&self.session.instance, view.name, name))
             .map(|(index, &(name, sql_type))| ScopeColumn {
                 qualifier: exposed.clone(),
-                path: None,
                 name: name.to_owned(),
                 sql_type,
                 label,
-                nullable: true,
                 index: offset + index,
-                identity: false,
-                row_guid: false,
                 from_table: true,
-                with_document: false,
-                xml_collection: None,
-                is_untyped_null: false,
-                row_places: None,
-                is_hidden: false,
+                ..ScopeColumn::plain()
             });
         let columns = columns.collect();
         let node = Node::View(ViewNode {
@@ -497,20 +489,16 @@ impl<'a> Binder<'a> {
             }
             columns.push(ScopeColumn {
                 qualifier: exposed.clone(),
-                path: None,
                 name: name.to_owned(),
                 sql_type: column.sql_type,
                 label: column.label.of_column(),
                 nullable: column.nullable,
                 index: offset + index,
                 identity: column.identity,
-                row_guid: false,
                 from_table: column.from_table,
-                with_document: false,
                 xml_collection: column.xml_collection.clone(),
                 is_untyped_null: is_null_of(&plan.root, index),
-                row_places: None,
-                is_hidden: false,
+                ..ScopeColumn::plain()
             });
         }
         if let Some(inside) = inside {
@@ -600,22 +588,14 @@ impl<'a> Binder<'a> {
                 .enumerate()
                 .map(|(index, (name, (&sql_type, label)))| ScopeColumn {
                     qualifier: alias.text.clone(),
-                    path: None,
                     name: name.text.clone(),
                     sql_type,
                     label: label.of_column(),
-                    nullable: true,
                     index: offset + index,
-                    identity: false,
-                    row_guid: false,
-                    from_table: false,
-                    with_document: false,
-                    xml_collection: None,
                     is_untyped_null: rows
                         .iter()
                         .all(|row| row.get(index).is_some_and(Expr::is_null_constant)),
-                    row_places: None,
-                    is_hidden: false,
+                    ..ScopeColumn::plain()
                 });
         let columns = columns.collect();
         Ok(BoundSource {
@@ -659,20 +639,15 @@ impl<'a> Binder<'a> {
         let offset = from.take_stored(Stored::Variable(slot), &exposed, has_alias, shape.columns.len());
         let columns = shape.columns.iter().enumerate().map(|(index, column)| ScopeColumn {
             qualifier: exposed.clone(),
-            path: None,
             name: column.name.clone(),
             sql_type: column.sql_type,
             label: Label::Implicit(column.collation.unwrap_or(self.collation)),
             nullable: column.nullable,
             index: offset + index,
             identity: column.identity.is_some(),
-            row_guid: false,
             from_table: true,
-            with_document: false,
-            xml_collection: None,
-            is_untyped_null: false,
-            row_places: None,
             is_hidden: column.is_hidden,
+            ..ScopeColumn::plain()
         });
         let columns: Vec<ScopeColumn> = columns.collect();
         let node = Node::Variable(VariableNode {
@@ -828,11 +803,8 @@ pub(super) fn table_columns(
             identity: column.identity.is_some(),
             row_guid: column.is_row_guid,
             from_table: true,
-            with_document: false,
-            xml_collection: None,
-            is_untyped_null: false,
-            row_places: None,
             is_hidden: column.is_hidden(),
+            ..ScopeColumn::plain()
         });
     columns.collect()
 }

@@ -40,20 +40,12 @@ impl<'a> Binder<'a> {
         let offset = from.take(width);
         let columns = columns.into_iter().enumerate().map(|(index, column)| ScopeColumn {
             qualifier: exposed.clone(),
-            path: None,
             name: names.get(index).map_or(column.name, |name| name.text.clone()),
             sql_type: column.sql_type,
             label: column.label,
             nullable: column.nullable,
             index: offset + index,
-            identity: false,
-            row_guid: false,
-            from_table: false,
-            with_document: false,
-            xml_collection: None,
-            is_untyped_null: false,
-            row_places: None,
-            is_hidden: false,
+            ..ScopeColumn::plain()
         });
         Ok(BoundSource {
             columns: columns.collect(),

@@ -288,20 +288,12 @@ impl<'a> Binder<'a> {
         let offset = from.take(functions::XML_NODE_COLUMNS);
         let column = ScopeColumn {
             qualifier: exposed.clone(),
-            path: None,
             name: name.text.clone(),
             sql_type: functions::XML_NODE,
             label: crate::plan::Label::default(),
-            nullable: true,
             index: offset,
-            identity: false,
-            row_guid: false,
-            from_table: false,
-            xml_collection: None,
-            is_untyped_null: false,
             with_document,
-            row_places: None,
-            is_hidden: false,
+            ..ScopeColumn::plain()
         };
         Ok(BoundSource {
             columns: vec![column],
