@@ -6,6 +6,7 @@ unixODBC; `.clients/odbc/odbcinst.ini` names them to it, with pooling on, so tha
 
 import ctypes.util
 import glob
+import os
 
 from harness import TOOLS
 
@@ -30,8 +31,10 @@ def missing(driver):
 
 
 def configure():
-    """Writes the file that names the drivers."""
+    """Writes the file that names the drivers, in one step: other clients are reading it."""
     folder = TOOLS / "odbc"
     folder.mkdir(exist_ok=True)
     entries = [f"[{name}]\nDriver={library(name)}\nCPTimeout=60\n" for name in LIBRARIES if library(name)]
-    (folder / "odbcinst.ini").write_text("[ODBC]\nPooling=Yes\n\n" + "\n".join(entries))
+    written = folder / f"odbcinst.{os.getpid()}"
+    written.write_text("[ODBC]\nPooling=Yes\n\n" + "\n".join(entries))
+    written.replace(folder / "odbcinst.ini")

@@ -61,10 +61,14 @@ impl Reading {
 /// # Errors
 /// It cannot be read, or is too large.
 pub(super) fn text_of(source: &mut dyn Read) -> io::Result<String> {
+    text_within(source, SCRIPT_BYTES_MAX)
+}
+
+fn text_within(source: &mut dyn Read, bytes_max: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
-    source.take(SCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > SCRIPT_BYTES_MAX {
-        let text = format!("a script has at most {} MB", SCRIPT_BYTES_MAX >> 20);
+    source.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        let text = format!("a script has at most {} MB", bytes_max >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
     }
     let text = String::from_utf8(bytes).unwrap_or_else(|error| decoded(error.as_bytes()));
@@ -106,7 +110,9 @@ mod tests {
 
     #[test]
     fn a_script_without_end_is_refused() {
-        let refused = text_of(&mut io::repeat(b' ').take(SCRIPT_BYTES_MAX + 2)).unwrap_err();
+        let refused = text_within(&mut io::repeat(b' '), 8 << 20).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(refused.to_string(), "a script has at most 8 MB");
+        assert_eq!(text_within(&mut io::repeat(b' ').take(8 << 20), 8 << 20).unwrap().len(), 8 << 20);
     }
 }

@@ -99,7 +99,6 @@ fn growth() {
         "test1-classic",
         "test2-native",
         "test3-native",
-        "test6-native",
         "percent-classic",
     ];
     let file = tiny("growth", &configurations);
