@@ -39,6 +39,7 @@ pub(crate) mod principals;
 mod properties;
 mod query_hash;
 mod reference_systems;
+mod referenced;
 mod resource_pools;
 mod row_places;
 mod sequences;
@@ -226,8 +227,9 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 49] = [
+const TABLES: [&[SystemView]; 50] = [
     dependencies::VIEWS,
+    referenced::VIEWS,
     spt_values::VIEWS,
     databases::VIEWS,
     dblog::VIEWS,
