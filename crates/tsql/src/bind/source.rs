@@ -751,13 +751,12 @@ pub(super) fn is_null_of(node: &Node, column: usize) -> bool {
     match node.shape() {
         Shape::Source(own) => {
             let own_column = column.checked_sub(own.offset).filter(|column| *column < own.width);
-            own_column.is_some_and(|column| match node {
-                Node::Derived(derived) => is_null_of(&derived.plan.root, column),
-                Node::Values(values) => {
-                    let mut rows = values.rows.iter();
-                    rows.all(|row| row.get(column).is_some_and(Expr::is_null_constant))
+            own_column.is_some_and(|column| {
+                if let Node::Derived(derived) = node {
+                    return is_null_of(&derived.plan.root, column);
                 }
-                _ => false,
+                let is_null = |row: &Vec<Expr>| row.get(column).is_some_and(Expr::is_null_constant);
+                matches!(node, Node::Values(values) if values.rows.iter().all(is_null))
             })
         }
         Shape::Passed(input) => is_null_of(input, column),

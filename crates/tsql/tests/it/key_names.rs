@@ -132,7 +132,7 @@ fn temporary_tables_of_two_sessions_have_no_two_constraints_of_one_name() {
     assert_eq!(story::numbers(&story::told(&mut other, added)), [2714, 1750]);
     story.run("drop table #t");
     assert_eq!(story::numbers(&story::told(&mut other, added)), [0; 0]);
-    // A name in a transaction that has not ended is nobody's to take or to refuse: others wait.
+    // While a transaction that has made a name goes on, others that want the name wait for its end.
     story.run("begin transaction create table e (a int constraint pk_e primary key)");
     let timed = "set lock_timeout 0 use d create table f (a int constraint pk_e primary key)";
     assert_eq!(story::numbers(&story::told(&mut other, timed)), [1222]);
