@@ -231,7 +231,7 @@ engine::messages! { pub(crate) fn;
     /// 11703
     sequence_start(name: &str) = 11703, 16, 1, "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
     /// 11704
-    sequence_current(value: i64, name: &str) = 11704, 16, 1, "The current value '{value}' for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
+    sequence_current(value: i128, name: &str) = 11704, 16, 1, "The current value '{value}' for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
     /// 11705
     sequence_bounds(name: &str) = 11705, 16, 1, "The minimum value for sequence object '{name}' must be less than its maximum value.";
     /// 11706

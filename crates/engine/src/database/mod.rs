@@ -396,6 +396,14 @@ impl Database {
         self.change_boot(|boot| boot.has_sequences = true)
     }
 
+    /// Says in the boot record that sequences may have numbers of more than 64 bits, before one has.
+    pub(crate) fn note_wide_sequences(&self) -> Result<()> {
+        if self.boot.lock().further.has_wide_sequences {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.further.has_wide_sequences = true)
+    }
+
     /// Says in master's boot record that the catalog has decisions, before it does.
     pub(crate) fn note_decisions(&self) -> Result<()> {
         if self.boot.lock().has_decisions {

@@ -9,8 +9,8 @@
 
 use super::{Session, Table, next_stats_id};
 use crate::catalog::{
-    AliasType, CatalogObject, IndexDefinition, ObjectDefinition, StatisticsDefinition, StorageRoot, TableDefinition,
-    TableType, USER_TYPE_ID_FIRST, XML_COLLECTION_ID_FIRST, XmlSchemaCollection,
+    AliasType, CatalogObject, IndexDefinition, ObjectDefinition, SequenceDefinition, StatisticsDefinition, StorageRoot,
+    TableDefinition, TableType, USER_TYPE_ID_FIRST, XML_COLLECTION_ID_FIRST, XmlSchemaCollection,
 };
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -80,8 +80,9 @@ impl Session {
         if definition.definition_trigger().is_some() {
             database.note_database_triggers()?;
         }
-        if let ObjectDefinition::Sequence(_) = &definition {
+        if let ObjectDefinition::Sequence(sequence) = &definition {
             database.note_sequences()?;
+            note_wide(database, sequence)?;
         }
         if let ObjectDefinition::Synonym(_) = &definition {
             database.note_synonyms()?;
@@ -247,6 +248,9 @@ impl Session {
         }
         if let ObjectDefinition::Module(module) = &definition {
             database.note_columns(&module.columns)?;
+        }
+        if let ObjectDefinition::Sequence(sequence) = &definition {
+            note_wide(database, sequence)?;
         }
         database.note_triggers(&definition)?;
         if definition.table().is_none() && object.definition.table().is_some() {
@@ -430,6 +434,13 @@ impl Session {
     fn lock_name(&self, database: &Database, schema: &str, name: &str) -> Result<()> {
         let folded = format!("{}.{}", schema.to_lowercase(), name.to_lowercase());
         self.locks().lock(Resource::name(database.id, &folded), Mode::X)
+    }
+}
+
+fn note_wide(database: &Database, sequence: &SequenceDefinition) -> Result<()> {
+    match sequence.is_wide() {
+        true => database.note_wide_sequences(),
+        false => Ok(()),
     }
 }
 

@@ -40,6 +40,18 @@ pub(crate) struct ObjectUse {
 }
 
 impl ObjectUse {
+    /// An object of which no more is known than its name.
+    pub(crate) fn named(reference: NamedReference) -> ObjectUse {
+        ObjectUse {
+            parts: reference.parts,
+            used_as: reference.used_as,
+            usage: Usage::default(),
+            is_select_all: false,
+            is_insert_all: false,
+            columns: BTreeMap::new(),
+        }
+    }
+
     /// The name and how it is used.
     pub(crate) fn reference(&self) -> NamedReference {
         NamedReference {
@@ -174,14 +186,7 @@ impl Walk<'_> {
         let key = parts.iter().map(|part| part.to_lowercase()).collect();
         let uses = &mut self.uses;
         *self.places.entry(key).or_insert_with(|| {
-            uses.push(ObjectUse {
-                parts,
-                used_as,
-                usage: Usage::default(),
-                is_select_all: false,
-                is_insert_all: false,
-                columns: BTreeMap::new(),
-            });
+            uses.push(ObjectUse::named(NamedReference { parts, used_as }));
             uses.len() - 1
         })
     }

@@ -77,6 +77,7 @@ pub(crate) use objects::{
 };
 pub(crate) use periods::{generated_type, retention_limit, temporal_type};
 pub(crate) use properties::{PropertyLevel, levels, owners as property_owners};
+pub(crate) use referenced::{referencing_ids, used_by};
 pub(crate) use sessions::{ListedSession, listed_sessions, row_description};
 pub(crate) use values::{datetime, lsn_number, parse_time};
 

@@ -11,7 +11,7 @@ use super::dependencies::{DependencyRow, OBJECT_OR_COLUMN, dependencies, of_modu
 use super::objects::columns_of;
 use super::{BIT, INT, NAME, SystemView, TINYINT, all, function, nvarchar, system_row};
 use crate::ast::Name;
-use crate::modules::{ObjectUse, Usage, uses_of_module};
+use crate::modules::{ObjectUse, Usage, references_in, uses_of_module};
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[function::<ReferencedRow>(
@@ -102,7 +102,11 @@ fn of_uses(context: &SystemContext<'_>, module: &ModuleDefinition) -> Vec<Refere
     };
     let by = of_module(module);
     let mut rows = Vec::new();
-    for own in uses_of_module(module, &columns).unwrap_or_default() {
+    let used = uses_of_module(module, &columns);
+    // A text that does not parse, as that of another server may not, has names, and columns that are not found.
+    let is_parsed = used.is_some();
+    let named = || references_in(&module.text).into_iter().map(ObjectUse::named);
+    for own in used.unwrap_or_else(|| named().collect()) {
         let Some(named) = row_of(context, by, &own.reference()) else {
             continue;
         };
@@ -114,7 +118,7 @@ fn of_uses(context: &SystemContext<'_>, module: &ModuleDefinition) -> Vec<Refere
             usage: own.usage,
             is_select_all: own.is_select_all,
             is_insert_all: own.is_insert_all,
-            is_found: object.is_some(),
+            is_found: is_parsed && object.is_some(),
             named: named.clone(),
         });
         rows.extend(
@@ -167,4 +171,52 @@ fn of_table(context: &SystemContext<'_>, table: &TableDefinition) -> Vec<Referen
         }
     });
     shown.collect()
+}
+
+/// An object that another one uses, or a column of it.
+pub(crate) struct UsedObject {
+    pub(crate) object_id: u32,
+    pub(crate) column: Option<String>,
+    pub(crate) usage: Usage,
+}
+
+/// What an object of the database uses in it. A procedure that is executed by its name alone is one of `dbo`.
+pub(crate) fn used_by(context: &SystemContext<'_>, object: &CatalogObject) -> Vec<UsedObject> {
+    let rows = match &object.definition {
+        ObjectDefinition::Module(module) => of_uses(context, module),
+        ObjectDefinition::Table(table) => of_table(context, table),
+        _ => Vec::new(),
+    };
+    // An object is there once for each of its columns, and alone where there are none.
+    let has_columns = |id: Option<u32>| rows.iter().any(|row| row.named.id == id && row.column.is_some());
+    let shown = rows
+        .iter()
+        .filter(|row| row.column.is_some() || !has_columns(row.named.id));
+    let used = shown.filter_map(|row| {
+        Some(UsedObject {
+            object_id: row.named.id.or_else(|| called(context, &row.named))?,
+            column: row.column.clone(),
+            usage: row.usage,
+        })
+    });
+    used.collect()
+}
+
+/// The procedure that a name without a schema calls.
+fn called(context: &SystemContext<'_>, named: &DependencyRow) -> Option<u32> {
+    let name = Name::single(named.entity.as_str());
+    let object = found(context, &name).filter(|_| named.is_caller_dependent)?;
+    Some(object.definition.object_id())
+}
+
+/// What uses an object, each once.
+pub(crate) fn referencing_ids(context: &SystemContext<'_>, object_id: u32) -> Vec<u32> {
+    let mut ids: Vec<u32> = Vec::new();
+    for row in dependencies(context) {
+        let is_it = row.id == Some(object_id) || called(context, &row) == Some(object_id);
+        if is_it && !ids.contains(&row.by.id) {
+            ids.push(row.by.id);
+        }
+    }
+    ids
 }
