@@ -140,8 +140,8 @@ pub(crate) struct Kept {
     pub(crate) results: RefCell<BTreeMap<usize, Rc<CachedResult>>>,
     /// What operators keep for others of the statement.
     pub(crate) rows: RefCell<BTreeMap<usize, Rc<dyn Any>>>,
-    /// The lists of variables that were compared with rows, by their places in memory: plans stay where they are while they run.
-    pub(crate) lists: RefCell<BTreeMap<usize, KeptList>>,
+    /// The lists of variables that were compared with rows, by their numbers.
+    pub(crate) lists: RefCell<BTreeMap<u64, KeptList>>,
 }
 
 /// What is kept of a list whose values are constant for the execution.

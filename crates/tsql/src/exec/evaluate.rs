@@ -71,8 +71,8 @@ pub trait Surroundings {
         Err(error)
     }
 
-    /// Whether a value that is not NULL is in a list of variables; nothing where the items are to be compared one by one.
-    fn search_list(&self, _list: &ListedValues, _value: &Value) -> Option<Option<bool>> {
+    /// Whether a value that is not NULL is in a list of variables, which has this number; nothing where the items are to be compared one by one.
+    fn search_list(&self, _list: (&ListedValues, u64), _value: &Value) -> Option<Option<bool>> {
         None
     }
 
@@ -135,7 +135,7 @@ impl Surroundings for Context<'_> {
         subquery::scalar(query, row, self)
     }
 
-    fn search_list(&self, list: &ListedValues, value: &Value) -> Option<Option<bool>> {
+    fn search_list(&self, list: (&ListedValues, u64), value: &Value) -> Option<Option<bool>> {
         list_search::search(list, value, self)
     }
 
@@ -439,7 +439,7 @@ fn test_list<S: Surroundings>(operand: &Expr, list: &ListedValues, row: &[Value]
         let searched = list.search(&value, |one, other| compare(one, other).unwrap_or(Ordering::Equal));
         let found = match searched {
             Searched::Found(truth) => Some(truth),
-            Searched::ByExecution => context.search_list(list, &value),
+            Searched::ByExecution(number) => context.search_list((list, number), &value),
             Searched::Not => None,
         };
         if let Some(truth) = found {

@@ -28,8 +28,12 @@ const ROWS_WALKED: u32 = 8;
 const SEARCHED_BYTES_MAX: usize = 1 << 20;
 
 /// Whether a value that is not NULL is in a list; nothing where the items are to be compared one by one.
-pub(super) fn search(list: &ListedValues, value: &Value, context: &Context<'_>) -> Option<Option<bool>> {
-    let known = known_values(list, context)?;
+pub(super) fn search(
+    (list, number): (&ListedValues, u64),
+    value: &Value,
+    context: &Context<'_>,
+) -> Option<Option<bool>> {
+    let known = known_values((list, number), context)?;
     let is_found = known.values.binary_search_by(|other| order(other, value)).is_ok();
     Some(match (is_found, known.has_null) {
         (true, _) => Some(true),
@@ -43,9 +47,8 @@ fn order(one: &Value, other: &Value) -> Ordering {
 }
 
 /// The values of a list, once it has been compared with some rows.
-fn known_values(list: &ListedValues, context: &Context<'_>) -> Option<Rc<KnownValues>> {
-    let place = std::ptr::from_ref(list) as usize;
-    let kept = context.kept().lists.borrow().get(&place).cloned();
+fn known_values((list, number): (&ListedValues, u64), context: &Context<'_>) -> Option<Rc<KnownValues>> {
+    let kept = context.kept().lists.borrow().get(&number).cloned();
     let (now, known) = match kept.unwrap_or(KeptList::Walked(0)) {
         KeptList::Known { changes, values } if changes == context.variable_changes() => return Some(values),
         KeptList::Left => return None,
@@ -60,7 +63,7 @@ fn known_values(list: &ListedValues, context: &Context<'_>) -> Option<Rc<KnownVa
             None => (KeptList::Left, None),
         },
     };
-    context.kept().lists.borrow_mut().insert(place, now);
+    context.kept().lists.borrow_mut().insert(number, now);
     known
 }
 

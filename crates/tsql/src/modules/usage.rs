@@ -2,7 +2,8 @@
 //! resolved from the innermost query outwards, as binding resolves them.
 //!
 //! A column without a qualifier is that of the first source around which has one of its name. Common table expressions, derived tables, table
-//! variables and temporary tables have no rows of their own: what they are made of has.
+//! variables and temporary tables have no rows of their own: what they are made of has. What is nested deeper than the thread's stack has
+//! room for is left out.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,8 +13,8 @@ use super::references::{NamedReference, ReferenceUse};
 use crate::ast::{
     CommonTableExpression, CreateFunction, DeclarationKind, Delete, ExecuteModule, Expression, ExpressionKind,
     FunctionBody, FunctionCall, GroupItem, Insert, InsertSource, Merge, MergeAction, Mutator, Name, NestedChange,
-    OrderItem, Output, Over, Query, QueryBody, Select, SelectItem, Statement, StatementKind, TableSource, Target, Top,
-    Update, UpdateAssignment,
+    OrderItem, Output, Over, Query, QueryBody, Select, SelectItem, Statement, StatementKind, TableReference,
+    TableSource, Target, Top, Update, UpdateAssignment,
 };
 use crate::scalar::moment::DATE_PART_FUNCTIONS;
 
@@ -109,6 +110,9 @@ struct Walk<'c> {
 
 impl Walk<'_> {
     fn statement(&mut self, statement: &Statement) {
+        if !crate::stack::has_room() {
+            return;
+        }
         match &statement.kind {
             StatementKind::Select(query) => self.query(query),
             StatementKind::Insert(insert) => self.insert(insert),
@@ -317,20 +321,25 @@ impl Walk<'_> {
         }
     }
 
+    fn table(&mut self, table: &TableReference) {
+        let shown = table
+            .alias
+            .as_ref()
+            .map_or(table.name.object(), |alias| alias.text.as_str());
+        if self.is_own(&table.name) {
+            return self.enter(shown, None, None);
+        }
+        let place = self.object(&table.name, ReferenceUse::Rows);
+        self.uses[place].usage.is_selected = true;
+        self.enter(shown, Some(place), (self.columns_of)(&table.name));
+    }
+
     fn source(&mut self, source: &TableSource) {
+        if !crate::stack::has_room() {
+            return;
+        }
         match source {
-            TableSource::Table(table) => {
-                let shown = table
-                    .alias
-                    .as_ref()
-                    .map_or(table.name.object(), |alias| alias.text.as_str());
-                if self.is_own(&table.name) {
-                    return self.enter(shown, None, None);
-                }
-                let place = self.object(&table.name, ReferenceUse::Rows);
-                self.uses[place].usage.is_selected = true;
-                self.enter(shown, Some(place), (self.columns_of)(&table.name));
-            }
+            TableSource::Table(table) => self.table(table),
             TableSource::Variable { name, alias, .. } => {
                 self.enter(alias.as_ref().map_or(name, |alias| &alias.text), None, None);
             }

@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 use std::ops::{Deref, DerefMut};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering as AtomicOrdering};
 
 use engine::types::Value;
 
@@ -13,6 +14,9 @@ use super::{Expr, ExprKind};
 
 /// A shorter list is walked in the time that a search takes.
 const SEARCHED_ITEMS_MIN: usize = 16;
+
+/// The number of the next list that executions search.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// The expressions of a list, in the order in which they are written.
 #[derive(Debug, Default)]
@@ -27,8 +31,8 @@ pub struct ListedValues {
 enum Known {
     /// They are constants.
     Always(ListSearch),
-    /// They are the same for every row of an execution.
-    ByExecution,
+    /// They are the same for every row of an execution, which keeps them under this number: no other list ever has it.
+    ByExecution(u64),
     /// The list is short, or has something else.
     Never,
 }
@@ -38,8 +42,8 @@ enum Known {
 pub enum Searched {
     /// Whether it is in the list: unknown where it is not and the list has a NULL.
     Found(Option<bool>),
-    /// The values are constant for an execution, which can search them.
-    ByExecution,
+    /// The values are constant for an execution, which can search them; the number of the list.
+    ByExecution(u64),
     /// The items are to be compared one by one.
     Not,
 }
@@ -60,7 +64,7 @@ impl ListedValues {
         }
         let search = match self.search.get_or_init(|| Known::of(&self.items, &compare)) {
             Known::Always(search) => search,
-            Known::ByExecution => return Searched::ByExecution,
+            Known::ByExecution(number) => return Searched::ByExecution(*number),
             Known::Never => return Searched::Not,
         };
         let is_found = search
@@ -82,7 +86,9 @@ impl Known {
     fn of(items: &[Expr], compare: &impl Fn(&Value, &Value) -> Ordering) -> Known {
         match ListSearch::of(items, compare) {
             Some(search) => Known::Always(search),
-            None if items.iter().all(Expr::is_known_by_execution) => Known::ByExecution,
+            None if items.iter().all(Expr::is_known_by_execution) => {
+                Known::ByExecution(NEXT_NUMBER.fetch_add(1, AtomicOrdering::Relaxed))
+            }
             None => Known::Never,
         }
     }
@@ -228,7 +234,15 @@ mod tests {
         assert_eq!(list.search(&Value::Int(40), by_number), Searched::Found(Some(true)));
         assert_eq!(list.search(&Value::Int(7), by_number), Searched::Found(Some(false)));
         list[7].kind = ExprKind::Variable(0);
-        assert_eq!(list.search(&Value::Int(40), by_number), Searched::ByExecution);
+        let Searched::ByExecution(number) = list.search(&Value::Int(40), by_number) else {
+            panic!("{list:?}")
+        };
+        // The number stays the list's, and a copy has one of its own.
+        assert_eq!(list.search(&Value::Int(41), by_number), Searched::ByExecution(number));
+        assert_ne!(
+            list.clone().search(&Value::Int(41), by_number),
+            Searched::ByExecution(number)
+        );
         list[7].kind = ExprKind::Column(0);
         assert_eq!(list.search(&Value::Int(40), by_number), Searched::Not);
     }

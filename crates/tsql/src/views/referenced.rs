@@ -187,7 +187,7 @@ pub(crate) fn used_by(context: &SystemContext<'_>, object: &CatalogObject) -> Ve
         ObjectDefinition::Table(table) => of_table(context, table),
         _ => Vec::new(),
     };
-    // An object is there once for each of its columns, and alone where there are none.
+    // An object is there once for each of its columns, and once without a column.
     let has_columns = |id: Option<u32>| rows.iter().any(|row| row.named.id == id && row.column.is_some());
     let shown = rows
         .iter()
