@@ -149,6 +149,8 @@ impl Error {
         snapshot_is_as_its_base() = 1825, 16, 1, "Filegroups and collations cannot be specified for database snapshots.";
         /// 1828: two files of one database have one logical name.
         duplicate_file_name(name: &str) = 1828, 16, 3, "The logical file name \"{name}\" is already in use. Choose a different name.";
+        /// 2714: the name of a constraint is taken (state 5: Arvind Shyamsundar, "Named constraints: two sides to the story").
+        constraint_exists(name: &str) = 2714, 16, 5, "There is already an object named '{name}' in the database.";
         /// 2714: the name is taken.
         object_exists(name: &str) = 2714, 16, 6, "There is already an object named '{name}' in the database.";
         /// 3023: files change, and are backed up, one after the other.

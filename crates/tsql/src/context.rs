@@ -1,7 +1,7 @@
 //! The context of an evaluation besides the row: the session, the batch's variables, and values captured for subqueries.
 
 use std::any::Any;
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -74,6 +74,8 @@ pub struct Variables {
     pub tables: RefCell<Vec<TableVariable>>,
     /// What the scalars' strings take that are too short to carry a charge themselves.
     texts: RefCell<Texts>,
+    /// How often a scalar was set.
+    changes: Cell<u64>,
 }
 
 /// Bytes of strings in variables, and what was asked for them.
@@ -90,6 +92,7 @@ impl Variables {
             values: RefCell::new(values.into_iter().map(of_variable).collect()),
             tables: RefCell::new(tables),
             texts: RefCell::default(),
+            changes: Cell::default(),
         }
     }
 }
@@ -137,6 +140,27 @@ pub(crate) struct Kept {
     pub(crate) results: RefCell<BTreeMap<usize, Rc<CachedResult>>>,
     /// What operators keep for others of the statement.
     pub(crate) rows: RefCell<BTreeMap<usize, Rc<dyn Any>>>,
+    /// The lists of variables that were compared with rows, by their numbers.
+    pub(crate) lists: RefCell<BTreeMap<u64, KeptList>>,
+}
+
+/// What is kept of a list whose values are constant for the execution.
+#[derive(Debug, Clone)]
+pub(crate) enum KeptList {
+    /// It has been compared with so many rows, item by item.
+    Walked(u32),
+    /// Its values, while variables are set no more often than this.
+    Known { changes: u64, values: Rc<KnownValues> },
+    /// It is compared item by item from now on.
+    Left,
+}
+
+/// The values of a list.
+#[derive(Debug)]
+pub(crate) struct KnownValues {
+    /// In ascending order.
+    pub(crate) values: Vec<Value>,
+    pub(crate) has_null: bool,
 }
 
 impl<'s> Context<'s> {
@@ -206,12 +230,18 @@ impl<'s> Context<'s> {
         Ok(value)
     }
 
+    /// How often variables of the batch were set: while it stays the same, they have the values they had.
+    pub(crate) fn variable_changes(&self) -> u64 {
+        self.variables.changes.get()
+    }
+
     /// Sets a variable.
     ///
     /// # Errors
     /// 701 when there is no memory for its string.
     pub fn set_variable(&self, slot: usize, value: Value) -> Result<()> {
         let value = of_variable(value);
+        self.variables.changes.set(self.variables.changes.get() + 1);
         if let Some(place) = self.variables.values.borrow_mut().get_mut(slot) {
             let (before, after) = (text_bytes(place), text_bytes(&value));
             if before != after {

@@ -231,7 +231,7 @@ engine::messages! { pub(crate) fn;
     /// 11703
     sequence_start(name: &str) = 11703, 16, 1, "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
     /// 11704
-    sequence_current(value: i64, name: &str) = 11704, 16, 1, "The current value '{value}' for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
+    sequence_current(value: i128, name: &str) = 11704, 16, 1, "The current value '{value}' for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
     /// 11705
     sequence_bounds(name: &str) = 11705, 16, 1, "The minimum value for sequence object '{name}' must be less than its maximum value.";
     /// 11706
@@ -494,8 +494,6 @@ engine::messages! { pub(crate) fn;
     duplicate_column_in_table(name: &str, table: &str) = 2705, 16, 3, "Column names in each table must be unique. Column name '{name}' in table '{table}' is specified more than once.";
     /// 1913: an index, key or statistics of the table has the name.
     index_exists(table: &str, name: &str) = 1913, 16, 1, "The operation failed because an index or statistics with name '{name}' already exists on table '{table}'.";
-    /// 2714: a constraint is to have the name of an object (state 5: Arvind Shyamsundar, "Named constraints: two sides to the story").
-    constraint_exists(name: &str) = 2714, 16, 5, "There is already an object named '{name}' in the database.";
     /// 2714: an object of that name exists.
     object_exists(name: &str) = 2714, 16, 6, "There is already an object named '{name}' in the database.";
     /// 243: no such type to convert to.
@@ -938,7 +936,7 @@ const REASONS_OF_NO_CONSTRAINT: [i32; 23] = [
 
 /// 1750 behind an error of CREATE TABLE, ALTER TABLE or CREATE TYPE that keeps a constraint from being made.
 pub fn while_making_constraint(error: Error) -> Error {
-    let is_name_taken = error.number == 2714 && error.state == constraint_exists("").state;
+    let is_name_taken = error.number == 2714 && error.state == Error::constraint_exists("").state;
     match is_name_taken || REASONS_OF_NO_CONSTRAINT.contains(&error.number) {
         true => error.followed_by(constraint_not_made()),
         false => error,

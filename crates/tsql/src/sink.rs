@@ -11,6 +11,7 @@ use engine::types::{SqlType, Value};
 
 pub use crate::ast::DoneKind;
 use crate::scalar::Label;
+pub use crate::scalar::xml::XmlCollectionName;
 
 /// The client is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,16 +32,8 @@ pub struct ResultColumn {
     pub identity: bool,
     /// Whether it is a column of a table rather than an expression.
     pub from_table: bool,
-    /// The schema collection of typed xml, where it is the column of a table.
+    /// The schema collection of typed xml, where it is the column of a table or a variable.
     pub xml_collection: Option<Arc<XmlCollectionName>>,
-}
-
-/// An XML schema collection by its names.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct XmlCollectionName {
-    pub database: String,
-    pub schema: String,
-    pub name: String,
 }
 
 impl ResultColumn {

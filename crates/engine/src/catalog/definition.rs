@@ -700,9 +700,9 @@ pub enum ObjectDefinition {
         sequence: u32,
         state: u32,
         /// `None` when there are no more.
-        next: Option<i64>,
+        next: Option<i128>,
         /// The value before it.
-        last: Option<i64>,
+        last: Option<i128>,
     },
     /// The next identity value not yet promised by the table with this id.
     IdentityReserve {

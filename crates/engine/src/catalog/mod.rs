@@ -15,6 +15,7 @@
 mod alias_type;
 mod clone;
 mod computed;
+mod constraint_names;
 mod database_entry;
 mod definition;
 mod escalation;
@@ -62,6 +63,7 @@ pub use temporal::{GeneratedColumn, PeriodEnd, Retention, RetentionUnit, SystemV
 pub use trigger::{DefinitionTrigger, TriggerAction, TriggerEntry, TriggerEvent, TriggerOrder};
 pub use xml_schema::{XML_COLLECTION, XML_COLLECTION_ID_FIRST, XmlSchemaCollection};
 
+use self::constraint_names::ConstraintNames;
 use crate::buffer::DatabaseStorage;
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
@@ -124,6 +126,7 @@ struct State {
     /// Versions of each object, oldest first: more than one only while a change is pending.
     by_id: BTreeMap<u32, Vec<Entry>>,
     by_name: HashMap<(String, String), Vec<u32>>,
+    constraints: ConstraintNames,
     /// For tables that foreign keys refer to, or once referred to: the tables that have these keys.
     referencing: HashMap<u32, Vec<u32>>,
     /// For tables that statistics are kept of, or once were: the ids of these.
@@ -220,6 +223,20 @@ impl Catalog {
         // A rename that is not committed leaves its object under both names.
         let mut named = visible.filter(|object| name_key(&object.definition).as_ref() == Some(&key));
         named.next()
+    }
+
+    /// The table with a constraint of that name, as `session` sees it, and the constraint's id. Names are compared without case.
+    pub fn find_constraint(&self, schema: &str, name: &str, session: u16) -> Option<(Arc<CatalogObject>, u32)> {
+        let state = self.state.read();
+        let tables = state.constraints.tables_with(schema, name).iter();
+        let mut visible = tables.filter_map(|id| newest_visible(state.by_id.get(id)?, session));
+        visible.find_map(|object| match &object.definition {
+            ObjectDefinition::Table(table) if table.schema.to_lowercase() == schema.to_lowercase() => {
+                let id = table.constraint_named(name)?;
+                Some((object, id))
+            }
+            _ => None,
+        })
     }
 
     /// Whether a transaction of another session has made a definition, or replaced or dropped it, and has not ended.
@@ -505,6 +522,7 @@ impl Catalog {
                 ids.push(id);
             }
         }
+        state.constraints.enter(&object);
         if let ObjectDefinition::Table(table) = &object.definition {
             for key in &table.foreign_keys {
                 let referencing = state.referencing.entry(key.referenced_object).or_default();
@@ -559,6 +577,8 @@ fn remove_entry(state: &mut State, object: &Arc<CatalogObject>) -> Vec<StorageRo
     if let Some(versions) = state.by_id.get_mut(&id) {
         versions.retain(|entry| !Arc::ptr_eq(&entry.object, object));
         is_named = versions.iter().any(|entry| name_key(&entry.object.definition) == key);
+        let others = versions.iter().map(|entry| &*entry.object);
+        state.constraints.remove(object, others);
         if versions.is_empty() {
             state.by_id.remove(&id);
             state.statistics_changes.remove(&id);

@@ -17,11 +17,11 @@ pub struct SequenceDefinition {
     pub type_id: u8,
     /// Digits of a decimal; 0 for other types.
     pub precision: u8,
-    pub start: i64,
+    pub start: i128,
     /// Not zero.
-    pub increment: i64,
-    pub minimum: i64,
-    pub maximum: i64,
+    pub increment: i128,
+    pub minimum: i128,
+    pub maximum: i128,
     /// Begins again at the other end, rather than to have no more values.
     pub is_cycling: bool,
     /// False for NO CACHE: each value is stored as it is given.
@@ -33,7 +33,7 @@ pub struct SequenceDefinition {
     /// state's, so a rolled back ALTER leaves numbering where it was.
     pub state: u32,
     /// The first value of this state; `None` when there are no more.
-    pub first: Option<i64>,
+    pub first: Option<i128>,
     /// Days and ticks of creation.
     pub created: (i32, u32),
 }
@@ -65,10 +65,17 @@ impl SequenceDefinition {
         }
     }
 
+    /// Whether it has numbers of more than 64 bits. A database that has such a sequence says so in its boot record.
+    pub fn is_wide(&self) -> bool {
+        let numbers = [self.start, self.increment, self.minimum, self.maximum];
+        let mut all = numbers.into_iter().chain(self.first);
+        all.any(|number| i64::try_from(number).is_err())
+    }
+
     /// The value behind another; `None` when there is none.
-    pub fn after(&self, value: i64) -> Option<i64> {
+    pub fn after(&self, value: i128) -> Option<i128> {
         let next = value.checked_add(self.increment);
-        let is_within = |next: &i64| (self.minimum..=self.maximum).contains(next);
+        let is_within = |next: &i128| (self.minimum..=self.maximum).contains(next);
         match next.filter(is_within) {
             None if self.is_cycling => Some(if self.increment > 0 { self.minimum } else { self.maximum }),
             next => next,
@@ -76,8 +83,13 @@ impl SequenceDefinition {
     }
 
     /// How many values there are behind one before the end, or the next cycle.
-    pub fn steps_left(&self, value: i64) -> u64 {
+    pub fn steps_left(&self, value: i128) -> u64 {
         let end = if self.increment > 0 { self.maximum } else { self.minimum };
-        end.abs_diff(value) / self.increment.unsigned_abs()
+        u64::try_from(end.abs_diff(value) / self.increment.unsigned_abs()).unwrap_or(u64::MAX)
+    }
+
+    /// The value some steps behind one, not more than are left. What overflows on the way comes back at its end.
+    pub fn stepped(&self, value: i128, steps: u64) -> i128 {
+        value.wrapping_add(self.increment.wrapping_mul(i128::from(steps)))
     }
 }

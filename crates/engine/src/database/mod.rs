@@ -257,6 +257,7 @@ impl Database {
             has_partitions: table.partitioning.is_some(),
             has_standalone_objects: table.columns.iter().any(|column| !column.bound.is_empty()),
             has_spatial_columns: table.columns.iter().any(|column| column.sql_type.is_spatial()),
+            ..FurtherFeatures::default()
         };
         let is_known = {
             let boot = self.boot.lock();
@@ -394,6 +395,14 @@ impl Database {
             return Ok(());
         }
         self.change_boot(|boot| boot.has_sequences = true)
+    }
+
+    /// Says in the boot record that sequences may have numbers of more than 64 bits, before one has.
+    pub(crate) fn note_wide_sequences(&self) -> Result<()> {
+        if self.boot.lock().further.has_wide_sequences {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.further.has_wide_sequences = true)
     }
 
     /// Says in master's boot record that the catalog has decisions, before it does.

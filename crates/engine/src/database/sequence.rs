@@ -20,8 +20,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 struct State {
     /// `None` when there are no more.
-    next: Option<i64>,
-    last: Option<i64>,
+    next: Option<i128>,
+    last: Option<i128>,
     /// Values from `next` on that are promised.
     left: u64,
 }
@@ -30,16 +30,16 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SequenceStand {
     /// `None` when there are no more.
-    pub next: Option<i64>,
+    pub next: Option<i128>,
     /// The value given last, if any was.
-    pub last: Option<i64>,
+    pub last: Option<i128>,
 }
 
 /// Values taken at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SequenceRange {
-    pub first: i64,
-    pub last: i64,
+    pub first: i128,
+    pub last: i128,
     /// How often the end was passed.
     pub cycles: i64,
 }
@@ -57,7 +57,7 @@ impl Database {
     ///
     /// # Errors
     /// 11728 when there are no more; 1222 and 3617 of waiting, and those of storing a promise.
-    pub fn next_sequence_value(&self, sequence: &SequenceDefinition, locks: &LockOwner) -> Result<i64> {
+    pub fn next_sequence_value(&self, sequence: &SequenceDefinition, locks: &LockOwner) -> Result<i128> {
         let cell = self.sequence_cell(sequence);
         let mut turn = None;
         loop {
@@ -102,8 +102,7 @@ impl Database {
         let (mut last, mut cycles, mut left) = (first, 0_i64, count - 1);
         while left > 0 {
             let within = sequence.steps_left(last).min(left);
-            // At most the distance between two values of the range.
-            last += sequence.increment * within as i64;
+            last = sequence.stepped(last, within);
             left -= within;
             if left > 0 {
                 let next = if sequence.is_cycling {
@@ -140,8 +139,7 @@ impl Database {
         let count = sequence
             .promised_at_once()
             .min(sequence.steps_left(next).saturating_add(1));
-        // Not more than the steps that are left.
-        let last = next + sequence.increment * (count - 1) as i64;
+        let last = sequence.stepped(next, count - 1);
         let behind = State {
             next: sequence.after(last),
             last: Some(last),

@@ -9,8 +9,8 @@
 
 use super::{Session, Table, next_stats_id};
 use crate::catalog::{
-    AliasType, CatalogObject, IndexDefinition, ObjectDefinition, StatisticsDefinition, StorageRoot, TableDefinition,
-    TableType, USER_TYPE_ID_FIRST, XML_COLLECTION_ID_FIRST, XmlSchemaCollection,
+    AliasType, CatalogObject, IndexDefinition, ObjectDefinition, SequenceDefinition, StatisticsDefinition, StorageRoot,
+    TableDefinition, TableType, USER_TYPE_ID_FIRST, XML_COLLECTION_ID_FIRST, XmlSchemaCollection,
 };
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -18,6 +18,7 @@ use crate::lock::{Mode, Resource};
 use crate::page::ObjectId;
 use crate::store::{Claim, Heap, ObjectRoot, Room, StoreContext, Tree};
 use crate::types::off_row::is_unlimited;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Times a statement is made from the catalog's definitions before it gives up to those who change them.
@@ -39,12 +40,13 @@ impl Session {
     /// refers to table 0 refers to the table itself.
     ///
     /// # Errors
-    /// 2714 when the name is taken; 1101, 1105, 9002 for want of space.
+    /// 2714 when the name, or that of a constraint, is taken; 1101, 1105, 9002 for want of space.
     pub fn create_table(&mut self, database: &Arc<Database>, mut table: TableDefinition) -> Result<Arc<CatalogObject>> {
         self.lock_name(database, &table.schema, &table.name)?;
-        if database.catalog.find(&table.schema, &table.name, self.id).is_some() {
+        if self.is_name_taken(database, &table.schema, &table.name) {
             return Err(Error::object_exists(&table.name));
         }
+        self.claim_constraint_names(database, None, &table)?;
         table.object_id = database.new_object_id()?;
         for key in table.foreign_keys.iter_mut().filter(|key| key.referenced_object == 0) {
             key.referenced_object = table.object_id;
@@ -78,8 +80,9 @@ impl Session {
         if definition.definition_trigger().is_some() {
             database.note_database_triggers()?;
         }
-        if let ObjectDefinition::Sequence(_) = &definition {
+        if let ObjectDefinition::Sequence(sequence) = &definition {
             database.note_sequences()?;
+            note_wide(database, sequence)?;
         }
         if let ObjectDefinition::Synonym(_) = &definition {
             database.note_synonyms()?;
@@ -95,7 +98,7 @@ impl Session {
         }
         if let Some((schema, name)) = definition.qualified_name() {
             self.lock_name(database, schema, name)?;
-            if database.catalog.find(schema, name, self.id).is_some() {
+            if self.is_name_taken(database, schema, name) {
                 return Err(Error::object_exists(name));
             }
         }
@@ -220,7 +223,7 @@ impl Session {
     /// Replaces an object's definition; its storage stays as the new definition says.
     ///
     /// # Errors
-    /// 2714 when it gets a name that another object has; those of [`Session::lock_definition`].
+    /// 2714 when it, or a constraint of it, gets a name that another object or constraint has; those of [`Session::lock_definition`].
     pub fn replace_object(
         &mut self,
         database: &Arc<Database>,
@@ -235,12 +238,19 @@ impl Session {
         {
             self.lock_name(database, schema, name)?;
             let holder = database.catalog.find(schema, name, self.id);
-            if holder.is_some_and(|holder| !Arc::ptr_eq(&holder, object)) {
+            let is_constraints = database.catalog.find_constraint(schema, name, self.id).is_some();
+            if is_constraints || holder.is_some_and(|holder| !Arc::ptr_eq(&holder, object)) {
                 return Err(Error::object_exists(name));
             }
         }
+        if let ObjectDefinition::Table(table) = &definition {
+            self.claim_constraint_names(database, object.definition.table(), table)?;
+        }
         if let ObjectDefinition::Module(module) = &definition {
             database.note_columns(&module.columns)?;
+        }
+        if let ObjectDefinition::Sequence(sequence) = &definition {
+            note_wide(database, sequence)?;
         }
         database.note_triggers(&definition)?;
         if definition.table().is_none() && object.definition.table().is_some() {
@@ -380,9 +390,57 @@ impl Session {
             .lock(Resource::Object(database.id, database.catalog_object_id()), Mode::IX)
     }
 
+    /// Keeps a name for a constraint of a schema: until the transaction ends, other sessions that want the name wait.
+    ///
+    /// # Errors
+    /// 2714 when an object or a constraint has it; those of waiting.
+    pub fn claim_constraint_name(&self, database: &Database, schema: &str, name: &str) -> Result<()> {
+        self.lock_name(database, schema, name)?;
+        match self.is_name_taken(database, schema, name) {
+            true => Err(Error::constraint_exists(name)),
+            false => Ok(()),
+        }
+    }
+
+    /// The same for the constraints that a table gets beside those of the definition that it had.
+    fn claim_constraint_names(
+        &self,
+        database: &Database,
+        before: Option<&TableDefinition>,
+        table: &TableDefinition,
+    ) -> Result<()> {
+        let before = before.filter(|before| before.schema.to_lowercase() == table.schema.to_lowercase());
+        let kept = before.into_iter().flat_map(TableDefinition::constraint_names);
+        let kept: HashSet<(u32, String)> = kept.map(|(id, name)| (id, name.to_lowercase())).collect();
+        let mut given = HashSet::from([table.name.to_lowercase()]);
+        for (id, name) in table.constraint_names() {
+            let folded = name.to_lowercase();
+            if kept.contains(&(id, folded.clone())) {
+                continue;
+            }
+            self.claim_constraint_name(database, &table.schema, name)?;
+            if !given.insert(folded) {
+                return Err(Error::constraint_exists(name));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_name_taken(&self, database: &Database, schema: &str, name: &str) -> bool {
+        database.catalog.find(schema, name, self.id).is_some()
+            || database.catalog.find_constraint(schema, name, self.id).is_some()
+    }
+
     fn lock_name(&self, database: &Database, schema: &str, name: &str) -> Result<()> {
         let folded = format!("{}.{}", schema.to_lowercase(), name.to_lowercase());
         self.locks().lock(Resource::name(database.id, &folded), Mode::X)
+    }
+}
+
+fn note_wide(database: &Database, sequence: &SequenceDefinition) -> Result<()> {
+    match sequence.is_wide() {
+        true => database.note_wide_sequences(),
+        false => Ok(()),
     }
 }
 

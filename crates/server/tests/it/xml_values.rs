@@ -141,10 +141,17 @@ fn typed_xml_names_its_schema_collection() {
         "select x from t",
         "select * from t",
         "select x from (select x from t) d",
+        "declare @x xml (sc) = '<a/>' select @x as x",
+        "declare @x xml (sc) select x from (select @x as x) d",
+        "exec sp_executesql N'select @p as x', N'@p xml (sc)', @p = '<a/>'",
+        "select x from (select x from t union all select x from t) d",
     ] {
         let payload = batch(&mut client, text);
         assert!(holds(&payload, &metadata(&info, "x")), "{text}: {payload:02X?}");
     }
+    // What is made of it has none.
+    let made = batch(&mut client, "declare @x xml (sc) = '<a/>' select @x.query('/a') as x");
+    assert!(holds(&made, &metadata(&[0xF1, 0], "x")), "{made:02X?}");
 }
 
 #[test]

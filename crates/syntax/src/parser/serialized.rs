@@ -172,8 +172,8 @@ impl Parser<'_> {
     /// ```text
     /// JSON_OBJECT       name : value, ...           [NULL | ABSENT ON NULL] [RETURNING JSON]
     /// JSON_ARRAY        value, ...                  [NULL | ABSENT ON NULL] [RETURNING JSON]
-    /// JSON_OBJECTAGG    name : value                [NULL | ABSENT ON NULL]
-    /// JSON_ARRAYAGG     value [ORDER BY key, ...]   [NULL | ABSENT ON NULL]
+    /// JSON_OBJECTAGG    name : value                [NULL | ABSENT ON NULL] [RETURNING JSON]
+    /// JSON_ARRAYAGG     value [ORDER BY key, ...]   [NULL | ABSENT ON NULL] [RETURNING JSON]
     /// ```
     pub(super) fn json_arguments(&mut self, call: &mut FunctionCall, made: JsonCall) -> Parsed<()> {
         let is_object = matches!(made, JsonCall::Object | JsonCall::ObjectAggregate);
@@ -194,7 +194,7 @@ impl Parser<'_> {
         if made == JsonCall::ArrayAggregate {
             call.within_group = self.optional_order_by()?;
         }
-        self.null_clause(call, is_object, is_aggregate)
+        self.null_clause(call, is_object)
     }
 
     fn at_null_clause(&self) -> Parsed<bool> {
@@ -203,7 +203,7 @@ impl Parser<'_> {
     }
 
     /// Puts what becomes of NULL before the arguments.
-    fn null_clause(&mut self, call: &mut FunctionCall, stays_unsaid: bool, is_aggregate: bool) -> Parsed<()> {
+    fn null_clause(&mut self, call: &mut FunctionCall, stays_unsaid: bool) -> Parsed<()> {
         let line = self.line();
         let stays = if self.eat_words(&["NULL", "ON", "NULL"])? {
             true
@@ -212,9 +212,6 @@ impl Parser<'_> {
         } else {
             stays_unsaid
         };
-        if is_aggregate {
-            self.refuse(&["RETURNING"])?;
-        }
         let returns_json = self.eat_word("RETURNING")?;
         if returns_json {
             self.expect_word("JSON")?;

@@ -33,23 +33,34 @@ pub(super) fn function_of(name: &str) -> Option<AggregateFunction> {
     })
 }
 
+/// Whether one of the values that an element or member is made of is of type json.
+fn has_json(part: &Expr) -> bool {
+    let mut found = false;
+    part.for_each_child(&mut |child| found |= child.sql_type == SqlType::Json);
+    found
+}
+
 impl<'a> Binder<'a> {
     /// Binds a call of an aggregate function; `None` when the name is none.
     pub(super) fn aggregate(&mut self, name: &str, call: &'a FunctionCall) -> Result<Option<Expr>> {
         let Some(function) = function_of(name) else {
             return Ok(None);
         };
+        let makes_json = matches!(function, AggregateFunction::JsonArray | AggregateFunction::JsonObject);
+        let is_asked = makes_json && self.json_clauses(&call.arguments)?.1;
         let captured = self.capture_counts();
         let (arguments, order) = self.aggregate_arguments(call)?;
+        let is_json = is_asked || makes_json && arguments.iter().any(has_json);
         if let Some(outer) = self.outer_column(arguments.iter().chain(order.iter().map(|(key, _)| key)))? {
             let value = self.outer_aggregate(name, function, call, (arguments, order), (&outer, &captured))?;
-            return Ok(Some(super::function::json_answer(function, value)));
+            return Ok(Some(super::function::json_answer(function, value, is_json)));
         }
         let aggregate = typed_call(name, function, call, arguments, order)?;
         let Some(list) = self.select_level().and_then(|level| level.aggregates.as_mut()) else {
             return Err(self.aggregate_refused());
         };
-        Ok(Some(super::function::json_answer(function, collected(list, aggregate))))
+        let value = collected(list, aggregate);
+        Ok(Some(super::function::json_answer(function, value, is_json)))
     }
 
     /// The call of an aggregate with OVER, with its argument bound.

@@ -24,7 +24,7 @@ impl<'a> Binder<'a> {
         self.deeper(3 * size_of::<Condition>())?;
         match &condition.kind {
             ExpressionKind::And(parts) => Ok(Condition::And(self.conditions(parts)?)),
-            ExpressionKind::Or(parts) => Ok(Condition::Or(self.conditions(parts)?)),
+            ExpressionKind::Or(parts) => Ok(any_of(self.conditions(parts)?)),
             ExpressionKind::Not(inner) => Ok(Condition::Not(Box::new(self.condition(inner)?))),
             ExpressionKind::Comparison { left, operator, right } => {
                 self.deduce_beside(left, *operator, right)?;
@@ -272,6 +272,45 @@ impl Binder<'_> {
             }
             _ => Condition::Compare { operator, left, right },
         })
+    }
+}
+
+/// As many comparisons joined by OR are a list: no shorter one is searched.
+const CHAIN_MIN: usize = 16;
+
+/// Conditions joined by OR. Where all of them compare one column with constants and variables, they become the IN that means the same.
+fn any_of(parts: Vec<Condition>) -> Condition {
+    let Some(Condition::Compare { left: operand, .. }) = parts.first().filter(|_| parts.len() >= CHAIN_MIN) else {
+        return Condition::Or(parts);
+    };
+    let is_of_list = |part: &Condition| match part {
+        Condition::Compare {
+            operator: ComparisonOperator::Equal,
+            left,
+            right,
+        } => left.same_as(operand) && right.sql_type == operand.sql_type && right.is_known_by_execution(),
+        _ => false,
+    };
+    if !is_column(operand) || !parts.iter().all(is_of_list) {
+        return Condition::Or(parts);
+    }
+    let operand = operand.clone();
+    let values = parts.into_iter().filter_map(|part| match part {
+        Condition::Compare { right, .. } => Some(right),
+        _ => None,
+    });
+    Condition::In {
+        operand,
+        list: values.collect(),
+    }
+}
+
+/// Whether an expression is a column, as it is or converted.
+fn is_column(expression: &Expr) -> bool {
+    match &expression.kind {
+        ExprKind::Column(_) => true,
+        ExprKind::Convert { operand, .. } | ExprKind::Collate(operand) => is_column(operand),
+        _ => false,
     }
 }
 

@@ -153,10 +153,8 @@ impl<'a> Binder<'a> {
             require_serializable(&value)?;
             laid_out.extend([flag(is_json(&value)), value]);
         }
-        returned(
-            of_json(json("json_object", functions::json_object, laid_out)),
-            returns_json,
-        )
+        let made = json("json_object", functions::json_object, laid_out);
+        Ok(returned(of_json(made), returns_json))
     }
 
     /// `JSON_ARRAY`, likewise.
@@ -168,17 +166,15 @@ impl<'a> Binder<'a> {
             require_serializable(&value)?;
             laid_out.extend([flag(is_json(&value)), value]);
         }
-        returned(
-            of_json(json("json_array", functions::json_array, laid_out)),
-            returns_json,
-        )
+        let made = json("json_array", functions::json_array, laid_out);
+        Ok(returned(of_json(made), returns_json))
     }
 
     /// What the parser puts first: whether NULL stays, and whether the type json is to be returned.
     ///
     /// # Errors
     /// 40517 for RETURNING where there is no type json.
-    fn json_clauses(&self, arguments: &[Expression]) -> Result<(bool, bool)> {
+    pub(super) fn json_clauses(&self, arguments: &[Expression]) -> Result<(bool, bool)> {
         let said = match arguments.first().map(|first| &first.kind) {
             Some(ExpressionKind::Literal(Literal::Integer(said))) => *said,
             _ => 0,
@@ -306,12 +302,12 @@ pub(super) fn json_part(aggregate: &str, arguments: Vec<Expr>) -> Result<Vec<Exp
     let mut given = arguments.into_iter();
     let part = match aggregate.to_ascii_lowercase().as_str() {
         "json_arrayagg" => {
-            let (stays, value) = (given.next(), given.next());
+            let (stays, value) = (given.next().map(stays_alone), given.next());
             let laid_out = stays.into_iter().chain(value.into_iter().flat_map(json_value));
             json("json_arrayagg", functions::json_element, laid_out.collect())
         }
         "json_objectagg" => {
-            let (stays, name, value) = (given.next(), given.next(), given.next());
+            let (stays, name, value) = (given.next().map(stays_alone), given.next(), given.next());
             let name = name.map(|name| super::implicit(name, SqlType::NVarChar(Length::Limited(4_000))));
             let laid_out = stays.into_iter().chain(name.transpose()?);
             let laid_out = laid_out.chain(value.into_iter().flat_map(json_value));
@@ -322,12 +318,13 @@ pub(super) fn json_part(aggregate: &str, arguments: Vec<Expr>) -> Result<Vec<Exp
     Ok(vec![part])
 }
 
-/// What an aggregate answers: marked as JSON, if it makes any.
-pub(super) fn json_answer(function: AggregateFunction, value: Expr) -> Expr {
+/// What an aggregate answers: marked as JSON, if it makes any, and of type json where that is asked for.
+pub(super) fn json_answer(function: AggregateFunction, value: Expr, returns_json: bool) -> Expr {
     match function {
         AggregateFunction::JsonArray | AggregateFunction::JsonObject => {
             let label = value.label;
-            json("json_aggregate", |call| Ok(call.value(0).clone()), vec![value]).labelled(label)
+            let made = json("json_aggregate", |call| Ok(call.value(0).clone()), vec![value]).labelled(label);
+            returned(made, returns_json)
         }
         _ => value,
     }
@@ -351,11 +348,16 @@ fn of_json(call: Expr) -> Expr {
 }
 
 /// A text of JSON, or the type json where RETURNING JSON asks for it.
-fn returned(call: Expr, returns_json: bool) -> Result<Expr> {
-    match returns_json && call.sql_type != SqlType::Json {
-        true => Ok(call.converted(SqlType::Json)),
-        false => Ok(call),
+fn returned(call: Expr, returns_json: bool) -> Expr {
+    match returns_json {
+        true => call.converted(SqlType::Json),
+        false => call,
     }
+}
+
+/// What the parser puts first, without what it says of RETURNING.
+fn stays_alone(said: Expr) -> Expr {
+    flag(matches!(said.kind, ExprKind::Constant(Value::Int(said)) if said & 1 != 0))
 }
 
 fn flag(is_set: bool) -> Expr {

@@ -14,6 +14,7 @@ use super::json_change::json_change;
 use super::output::columns_beside;
 use super::query::assigns;
 use super::scope::{Level, SelectLevel, answers_to};
+use super::source::is_null_of;
 use super::target::{Filled, Found};
 use super::updatable::Asked as Columns;
 use super::{Binder, implicit};
@@ -26,6 +27,7 @@ use crate::plan::{
     Assignment, BoundOutput, Condition, Expr, Label, Locking, Node, QueryPlan, RowAction, Target, TargetColumn,
     TargetColumns, TopCount, TopNode, hold_long_columns, hold_long_columns_of_update,
 };
+use crate::scalar::data_type::check_conversion;
 use crate::state::Reading;
 
 /// Whether a SELECT has as many columns as its INSERT lists.
@@ -158,6 +160,19 @@ impl BoundUpdate {
     }
 }
 
+/// The types of a query whose rows are inserted into columns, also where it has no row.
+///
+/// # Errors
+/// 206, 257
+fn check_given<'c>(plan: &QueryPlan, targets: impl Iterator<Item = &'c TargetColumn>) -> Result<()> {
+    for (place, (own, target)) in plan.columns.iter().zip(targets).enumerate() {
+        if !is_null_of(&plan.root, place) {
+            check_conversion(own.sql_type, target.sql_type, false)?;
+        }
+    }
+    Ok(())
+}
+
 impl<'a> Binder<'a> {
     /// Binds an INSERT.
     ///
@@ -252,6 +267,7 @@ impl<'a> Binder<'a> {
                 }
                 let plan = self.query(query)?;
                 check_select_list(plan.columns.len(), listed.len(), insert.columns.is_empty())?;
+                check_given(&plan, listed.iter().filter_map(|&target| columns.columns.get(target)))?;
                 Ok(InsertRows::Query(Box::new(plan)))
             }
             InsertSource::Execute(_) => Ok(InsertRows::Execute),
@@ -275,7 +291,7 @@ impl<'a> Binder<'a> {
         let bound = self.untyped_null(bound);
         let target = wanted.unwrap_or(bound.sql_type);
         if !bound.is_null_constant() {
-            crate::scalar::data_type::check_conversion(bound.sql_type, target, false)?;
+            check_conversion(bound.sql_type, target, false)?;
         }
         Ok(Some(bound))
     }
@@ -405,7 +421,7 @@ impl<'a> Binder<'a> {
             let value = self.operated(assignment, (name, own.clone()), value)?;
             let value = self.untyped_null(value.assignable()?);
             if !value.is_null_constant() {
-                crate::scalar::data_type::check_conversion(value.sql_type, own.sql_type, false)?;
+                check_conversion(value.sql_type, own.sql_type, false)?;
             }
             if let Some(variable) = &assignment.variable {
                 if column.is_some() {

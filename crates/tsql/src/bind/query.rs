@@ -383,6 +383,16 @@ fn meeting_columns(list: &[BoundRows], operator: &'static str) -> Result<Vec<Res
     let mut columns = list.first().map(|rows| rows.columns.clone()).unwrap_or_default();
     for (index, column) in columns.iter_mut().enumerate() {
         let typed = list.iter().filter(|rows| !is_null_column(&rows.node, index));
+        let collections = typed
+            .clone()
+            .filter_map(|rows| Some(rows.columns.get(index)?.xml_collection.as_ref()));
+        // Typed xml meets xml of another type as xml.
+        let mut collections = collections.collect::<Vec<_>>();
+        collections.dedup();
+        column.xml_collection = match collections.as_slice() {
+            [one] => one.cloned(),
+            _ => None,
+        };
         let types = typed.filter_map(|rows| rows.columns.get(index).map(|column| column.sql_type));
         column.sql_type = types.reduce(common_type).unwrap_or(column.sql_type);
         column.label = meeting_label(list, index, operator)?;

@@ -221,6 +221,10 @@ impl<'a> Binder<'a> {
                 let bound = self
                     .expression(expression)?
                     .with_collation_for("SELECT", items.len() + 1)?;
+                let of_variable = match bound.kind {
+                    ExprKind::Variable(slot) => self.variables.xml_collection(slot).cloned(),
+                    _ => None,
+                };
                 let source = match (&bound.kind, self.select_level()) {
                     (ExprKind::Column(index), Some(level)) => {
                         level.columns.iter().find(|column| column.index == *index)
@@ -241,7 +245,7 @@ impl<'a> Binder<'a> {
                     nullable: bound.nullable,
                     identity: source.is_some_and(|source| source.identity),
                     from_table: source.is_some_and(|source| source.from_table),
-                    xml_collection: source.and_then(|source| source.xml_collection.clone()),
+                    xml_collection: source.map_or(of_variable, |source| source.xml_collection.clone()),
                 };
                 items.push((bound, column));
                 Ok(())

@@ -21,8 +21,8 @@ use crate::functions;
 use crate::messages;
 use crate::modules::{ModuleBody, TableVariableShape, VariableScope};
 use crate::plan::{
-    Access, BoundTable, DerivedNode, Expr, Label, Locking, Node, QueryPlan, ScanNode, ValuesNode, VariableNode,
-    ViewNode, label_of,
+    Access, BoundTable, DerivedNode, Expr, ExprKind, Label, Locking, Node, QueryPlan, ScanNode, Shape, ValuesNode,
+    VariableNode, ViewNode, label_of,
 };
 use crate::sink::{ResultColumn, XmlCollectionName};
 use crate::state::{Found, Reading, Through, is_source};
@@ -746,16 +746,37 @@ fn applied(visible: Vec<ScopeColumn>) -> Level {
     })
 }
 
-/// Whether a column of a query is the word NULL in every row.
-fn is_null_of(node: &Node, column: usize) -> bool {
-    let is_null = |values: &[Expr]| values.get(column).is_some_and(Expr::is_null_constant);
-    if let Node::Project(project) = node {
-        return is_null(&project.expressions);
+/// Whether a column of a query, as it is bound, is the word NULL in every row.
+pub(super) fn is_null_of(node: &Node, column: usize) -> bool {
+    match node.shape() {
+        Shape::Source(own) => {
+            let own_column = column.checked_sub(own.offset).filter(|column| *column < own.width);
+            own_column.is_some_and(|column| {
+                if let Node::Derived(derived) = node {
+                    return is_null_of(&derived.plan.root, column);
+                }
+                let is_null = |row: &Vec<Expr>| row.get(column).is_some_and(Expr::is_null_constant);
+                matches!(node, Node::Values(values) if values.rows.iter().all(is_null))
+            })
+        }
+        Shape::Passed(input) => is_null_of(input, column),
+        Shape::Extended(below) => column < below.width && is_null_of(below.input, column),
+        Shape::Joined => {
+            let mut is_null = false;
+            node.for_each_in_row(&mut |below| is_null |= is_null_of(below, column));
+            is_null
+        }
+        Shape::Computed(below) => {
+            let Node::Project(project) = node else { return false };
+            project.expressions.get(column).is_some_and(|value| match value.kind {
+                ExprKind::Column(index) => is_null_of(below.input, index),
+                _ => value.is_null_constant(),
+            })
+        }
+        Shape::United => {
+            matches!(node, Node::Append(append) if append.inputs.iter().all(|input| is_null_of(input, column)))
+        }
     }
-    if let Node::Values(values) = node {
-        return values.rows.iter().all(|row| is_null(row));
-    }
-    matches!(node, Node::Append(append) if append.inputs.iter().all(|input| is_null_of(input, column)))
 }
 
 /// Notes the schema collections of a table's columns of typed xml.

@@ -63,7 +63,7 @@ impl<'a> Binder<'a> {
     /// `OPENJSON (...) WITH (columns)`: a query over the texts that the paths of the columns lead to, each converted to its type.
     ///
     /// # Errors
-    /// 13607 for a malformed path, 13618 for AS JSON of another type than `nvarchar(max)`.
+    /// 13607 for a malformed path, 13618 for AS JSON of another type than `nvarchar(max)` and `json`.
     pub(super) fn json_rows(
         &mut self,
         call: &'a FunctionCall,
@@ -91,7 +91,7 @@ impl<'a> Binder<'a> {
                 self.session.version(),
             )?;
             let kind = match column.is_json {
-                true if sql_type == SqlType::NVarChar(Length::Max) => JsonValueKind::Fragment,
+                true if matches!(sql_type, SqlType::NVarChar(Length::Max) | SqlType::Json) => JsonValueKind::Fragment,
                 true => return Err(messages::as_json_type()),
                 false if sql_type.is_binary() => JsonValueKind::Base64,
                 false => JsonValueKind::Scalar,

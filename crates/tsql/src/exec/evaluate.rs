@@ -9,12 +9,14 @@ use engine::error::{Error, Result};
 use engine::memory::{self, Charge};
 use engine::types::{SqlType, Value};
 
-use super::subquery;
+use super::{list_search, subquery};
 use crate::ast::BinaryOperator;
 use crate::context::Context;
 use crate::messages;
 use crate::modules::ModuleCall;
-use crate::plan::{Call, Condition, Expr, ExprKind, Implementation, ListedValues, Subquery, arguments_in_parts};
+use crate::plan::{
+    Call, Condition, Expr, ExprKind, Implementation, ListedValues, Searched, Subquery, arguments_in_parts,
+};
 use crate::scalar::arithmetic;
 use crate::scalar::compare::{compare, same, satisfies};
 use crate::scalar::convert::{convert, recollated};
@@ -67,6 +69,11 @@ pub trait Surroundings {
     /// The error itself where they have none.
     fn forgive(&self, error: Error) -> Result<Value> {
         Err(error)
+    }
+
+    /// Whether a value that is not NULL is in a list of variables, which has this number; nothing where the items are to be compared one by one.
+    fn search_list(&self, _list: (&ListedValues, u64), _value: &Value) -> Option<Option<bool>> {
+        None
     }
 
     /// The truth of a condition on a subquery's rows.
@@ -126,6 +133,10 @@ impl Surroundings for Context<'_> {
 
     fn scalar(&self, query: &Subquery, row: &[Value]) -> Result<Value> {
         subquery::scalar(query, row, self)
+    }
+
+    fn search_list(&self, list: (&ListedValues, u64), value: &Value) -> Option<Option<bool>> {
+        list_search::search(list, value, self)
     }
 
     fn forgive(&self, error: Error) -> Result<Value> {
@@ -424,10 +435,16 @@ pub fn test<S: Surroundings>(condition: &Condition, row: &[Value], context: &S) 
 
 fn test_list<S: Surroundings>(operand: &Expr, list: &ListedValues, row: &[Value], context: &S) -> Result<Option<bool>> {
     let value = evaluate(operand, row, context)?;
-    if !matches!(*value, Value::Null | Value::Held(_))
-        && let Some(found) = list.search(&value, |one, other| compare(one, other).unwrap_or(Ordering::Equal))
-    {
-        return Ok(found);
+    if !matches!(*value, Value::Null | Value::Held(_)) {
+        let searched = list.search(&value, |one, other| compare(one, other).unwrap_or(Ordering::Equal));
+        let found = match searched {
+            Searched::Found(truth) => Some(truth),
+            Searched::ByExecution(number) => context.search_list((list, number), &value),
+            Searched::Not => None,
+        };
+        if let Some(truth) = found {
+            return Ok(truth);
+        }
     }
     let mut truth = Some(false);
     for item in list {

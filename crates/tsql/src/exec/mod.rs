@@ -22,6 +22,7 @@ mod kept_rows;
 mod key_bitmap;
 mod key_range;
 mod key_table;
+mod list_search;
 mod measured;
 mod merge_join;
 mod merge_sort;

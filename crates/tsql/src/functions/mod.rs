@@ -266,12 +266,12 @@ const TAKES_LARGE_OBJECTS: [&str; 4] = ["charindex", "datalength", "patindex", "
 
 /// The functions that take json, with the number of the argument; all others answer 8116.
 const TAKES_JSON: [(&str, usize); 8] = [
+    ("datalength", 1),
     ("json_value", 1),
     ("json_query", 1),
     ("isjson", 1),
     ("json_path_exists", 1),
     ("json_contains", 1),
-    ("json_contains", 2),
     ("json_modify", 1),
     ("json_modify", 3),
 ];

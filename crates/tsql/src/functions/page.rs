@@ -78,19 +78,19 @@ const OF_THEIR_OWN: [(&str, &[(&str, &str)]); 5] = [
         "Making JSON",
         &[
             (
-                "JSON_OBJECT(name:value, ... [NULL | ABSENT ON NULL])",
+                "JSON_OBJECT(name:value, ... [NULL | ABSENT ON NULL] [RETURNING JSON])",
                 "an object; without a word of NULL, NULL stays",
             ),
             (
-                "JSON_ARRAY(value, ... [NULL | ABSENT ON NULL])",
+                "JSON_ARRAY(value, ... [NULL | ABSENT ON NULL] [RETURNING JSON])",
                 "an array; without a word of NULL, NULL is left out",
             ),
             (
-                "JSON_OBJECTAGG(name:value [NULL | ABSENT ON NULL])",
+                "JSON_OBJECTAGG(name:value [NULL | ABSENT ON NULL] [RETURNING JSON])",
                 "an object of a group's rows; without a word of NULL, NULL stays",
             ),
             (
-                "JSON_ARRAYAGG(value [ORDER BY ...] [NULL | ABSENT ON NULL])",
+                "JSON_ARRAYAGG(value [ORDER BY ...] [NULL | ABSENT ON NULL] [RETURNING JSON])",
                 "an array of a group's rows; without a word of NULL, NULL is left out",
             ),
         ],

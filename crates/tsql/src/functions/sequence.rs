@@ -2,10 +2,10 @@
 
 use engine::catalog::ObjectDefinition;
 use engine::error::{Error, Result};
-use engine::types::{SqlType, Value};
+use engine::types::Value;
 
 use super::Call;
-use crate::scalar::convert::convert;
+use crate::scalar::convert::whole_number;
 
 /// The next value of a sequence. Its arguments: the database, the sequence, the place of the call in its statement, for "if the same sequence is
 /// used in several places of one row, all get the same value" (sql-docs, "NEXT VALUE FOR"), and with OVER the number of the row.
@@ -31,5 +31,5 @@ pub(crate) fn next_value(call: &Call<'_>) -> Result<Value> {
             value
         }
     };
-    convert(&Value::BigInt(value), SqlType::BigInt, call.result, None)
+    whole_number(value, call.result)
 }

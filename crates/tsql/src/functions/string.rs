@@ -210,10 +210,13 @@ fn concat_ws(call: &Call<'_>) -> Result<Value> {
     )
 }
 
+/// Of json and xml it is the bytes of their texts, of json in UTF-8. SQL Server has binary forms of its own for both, which are as a rule
+/// shorter and are not published.
 fn datalength(call: &Call<'_>) -> Result<Value> {
     let sql_type = call.argument_type(0);
     let length = match call.value(0) {
         Value::Null => return Ok(Value::Null),
+        Value::Text(text) if sql_type == SqlType::Json => text.len(),
         Value::Text(text) => {
             let units = Units::of(sql_type, text.collation());
             units.count(text) * if units == Units::Utf16 { 2 } else { 1 }

@@ -21,4 +21,6 @@ engine::messages! { pub(crate) fn;
     json_too_many_items() = 13647, 16, 1, "Number of items in one object/array exceeds limit 65535 in JSON type.";
     /// 13649: names of members in a document.
     json_too_many_keys() = 13649, 16, 1, "Number of unique keys exceeds limit 32768 in JSON type.";
+    /// 13692: a mode of JSON_CONTAINS other than 0 and 1. SQL Server's words are not published.
+    json_search_mode(mode: i64) = 13692, 16, 1, "The search mode {mode} of JSON_CONTAINS is not valid. It is 0 or 1.";
 }

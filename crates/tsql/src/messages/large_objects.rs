@@ -9,6 +9,8 @@ engine::messages! { pub(crate) fn;
     read_text_of_trigger_table() = 283, 16, 1, "READTEXT cannot be used on inserted or deleted tables within an INSTEAD OF trigger.";
     /// 285
     text_statement_of_view() = 285, 16, 1, "The READTEXT, WRITETEXT, and UPDATETEXT statements cannot be used with views or functions.";
+    /// 458: SELECT INTO with typed xml of another database.
+    into_with_foreign_collection(table: &str, column: &str, collection: &str, database: &str) = 458, 16, 1, "Cannot create the SELECT INTO target table \"{table}\" because the xml column \"{column}\" is typed with a schema collection \"{collection}\" from database \"{database}\". Xml columns cannot refer to schemata across databases.";
     /// 518: UPDATETEXT with a source of another type.
     cannot_convert_text(from: &str, to: &str) = 518, 16, 1, "Cannot convert data type {from} to {to}.";
     /// 6602: a document that is not well formed.

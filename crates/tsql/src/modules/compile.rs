@@ -99,6 +99,7 @@ pub(crate) fn declared(parameters: Vec<Parameter>, types: UserTypes<'_>) -> Resu
             Declared::Scalar(_) if parameter.read_only => return Err(messages::read_only_value(&parameter.name)),
             Declared::Scalar(sql_type) => {
                 scope.declare(&parameter.name, sql_type)?;
+                scope.note_xml_collection(types.xml_collection(&parameter.data_type));
                 (sql_type, None)
             }
             Declared::Table(_) if !parameter.read_only => {

@@ -36,6 +36,7 @@ mod names;
 mod references;
 mod regenerate;
 mod rules;
+mod usage;
 mod user_types;
 mod variables;
 
@@ -51,6 +52,7 @@ pub(crate) use names::{function_kind, has_name, has_word, names_in, one_part_sou
 pub(crate) use references::{NamedReference, ReferenceUse, references_in};
 pub(crate) use regenerate::{condition_text, default_text, filter_text};
 pub(crate) use rules::check_function;
+pub(crate) use usage::{ObjectUse, Usage, uses_of_module};
 pub(crate) use user_types::{Declared, UserTypes, require_unbound};
 pub(crate) use variables::{TABLE_COLUMNS_MAX, ignores_duplicates};
 pub use variables::{TableTypeId, TableVariableShape, VariableColumn, VariableScope};

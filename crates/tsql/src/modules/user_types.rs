@@ -12,9 +12,10 @@ use engine::types::SqlType;
 use vlf::ServerVersion;
 
 use super::variables::{TableTypeId, TableVariableShape};
-use crate::ast::{DataType, TypeArgument};
+use crate::ast::{DataType, Name, TypeArgument};
 use crate::messages;
 use crate::scalar::data_type::{TypePlace, resolve};
+use crate::scalar::xml::XmlCollectionName;
 
 /// 2715: there is no type of that name.
 const UNKNOWN_TYPE: i32 = 2715;
@@ -34,6 +35,19 @@ pub(crate) fn require_unbound(alias: &AliasType) -> Result<()> {
         (None, None) => return Ok(()),
     };
     Err(messages::bound_type_in_variable(&alias.name, kind))
+}
+
+/// The name of the schema collection in `xml (collection)`.
+fn written_collection(data_type: &DataType) -> Option<&Name> {
+    match data_type.arguments.as_slice() {
+        [
+            TypeArgument::Collection {
+                name,
+                is_document: false,
+            },
+        ] => Some(name),
+        _ => None,
+    }
 }
 
 /// The types of a database, as a session sees them.
@@ -66,18 +80,8 @@ impl<'d> UserTypes<'d> {
     /// # Errors
     /// Those of [`resolve`].
     pub(crate) fn declared(&self, data_type: &DataType, ordinal: usize) -> Result<(Declared, Option<u32>)> {
-        if let [
-            TypeArgument::Collection {
-                name,
-                is_document: false,
-            },
-        ] = data_type.arguments.as_slice()
-        {
-            let schema = name.schema().unwrap_or("dbo");
-            let found = self
-                .place
-                .and_then(|(database, session)| database.xml_schema_collection(schema, name.object(), session));
-            return match found {
+        if let Some(name) = written_collection(data_type) {
+            return match self.xml_collection(data_type) {
                 Some(_) => Ok((Declared::Scalar(SqlType::XML), None)),
                 None => Err(messages::no_collection(&name.to_string())),
             };
@@ -105,6 +109,20 @@ impl<'d> UserTypes<'d> {
             _ => return Err(messages::unknown_type(ordinal, name)),
         };
         Ok((declared, Some(found.definition.object_id())))
+    }
+
+    /// The schema collection that a type is written with, if it is there.
+    pub(crate) fn xml_collection(&self, data_type: &DataType) -> Option<Arc<XmlCollectionName>> {
+        let (name, (database, session)) = (written_collection(data_type)?, self.place?);
+        let found = database.xml_schema_collection(name.schema().unwrap_or("dbo"), name.object(), session)?;
+        match &found.definition {
+            ObjectDefinition::XmlSchemaCollection(own) => Some(Arc::new(XmlCollectionName {
+                database: database.name(),
+                schema: own.schema.clone(),
+                name: own.name.clone(),
+            })),
+            _ => None,
+        }
     }
 
     /// The type that a column of a table variable is declared with.

@@ -15,6 +15,7 @@ use crate::ast::{
 };
 use crate::messages;
 use crate::scalar::data_type::is_nullable_unsaid;
+use crate::scalar::xml::XmlCollectionName;
 
 use super::user_types::{Declared, UserTypes};
 
@@ -253,6 +254,8 @@ pub struct VariableScope {
     user_types: Vec<u32>,
     /// Cursor variables, in lower case.
     cursors: BTreeSet<String>,
+    /// The schema collections of typed xml, by slot.
+    xml_collections: HashMap<usize, Arc<XmlCollectionName>>,
 }
 
 impl VariableScope {
@@ -269,6 +272,18 @@ impl VariableScope {
         }
         self.types.push(sql_type);
         Ok(slot)
+    }
+
+    /// Remembers that the scalar declared last is xml of a schema collection.
+    pub(crate) fn note_xml_collection(&mut self, collection: Option<Arc<XmlCollectionName>>) {
+        if let (Some(slot), Some(collection)) = (self.types.len().checked_sub(1), collection) {
+            self.xml_collections.insert(slot, collection);
+        }
+    }
+
+    /// The schema collection of the scalar with that slot.
+    pub(crate) fn xml_collection(&self, slot: usize) -> Option<&Arc<XmlCollectionName>> {
+        self.xml_collections.get(&slot)
     }
 
     /// The slot and type of a scalar variable.
@@ -326,7 +341,11 @@ impl VariableScope {
                 let (declared, id) = types.declared(data_type, self.types.len() + 1)?;
                 self.user_types.extend(id);
                 match declared {
-                    Declared::Scalar(sql_type) => self.declare(variable, sql_type).map(|_| ()),
+                    Declared::Scalar(sql_type) => {
+                        self.declare(variable, sql_type)?;
+                        self.note_xml_collection(types.xml_collection(data_type));
+                        Ok(())
+                    }
                     Declared::Table(shape) if initial.is_some() => {
                         let own = shape.table_type.as_ref().map_or("table", |own| own.name.as_str());
                         Err(messages::operand_type_clash("sql_variant", own))

@@ -47,7 +47,7 @@ pub use hints::{Access, Aging, GroupMethod, JoinMethods};
 pub use join::{FromNode, FromUnit, JoinKind, JoinMethod, JoinNode, OuterJoin, Ranges};
 pub use kept_view::{KeptColumn, KeptView};
 pub use label::{label_of, unified};
-pub use list::ListedValues;
+pub use list::{ListedValues, Searched};
 pub use locking::{Locking, SnapshotOf, TableLocks};
 pub use node::{Node, QueryPlan};
 pub use origin::Origin;

@@ -209,6 +209,21 @@ pub fn text_length(text: &str, unicode: bool) -> usize {
     units.count(text)
 }
 
+/// A whole number, of 38 digits at most, as a value of a type.
+///
+/// # Errors
+/// Those of [`convert`].
+pub fn whole_number(number: i128, to: SqlType) -> Result<Value> {
+    let exact = SqlType::Decimal {
+        precision: 38,
+        scale: 0,
+    };
+    match i64::try_from(number) {
+        Ok(number) => convert(&Value::BigInt(number), SqlType::BigInt, to, None),
+        Err(_) => convert(&Value::Decimal(Decimal::new(number, 38, 0)), exact, to, None),
+    }
+}
+
 /// A value under another collation. What its single-byte type cannot hold in the new code page becomes a question mark.
 pub fn recollated(value: Value, sql_type: SqlType, collation: Collation) -> Value {
     let Value::Text(text) = value else { return value };

@@ -36,6 +36,14 @@ use quick_xml::events::{BytesDecl, BytesStart, Event};
 
 use crate::messages;
 
+/// An XML schema collection by its names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct XmlCollectionName {
+    pub database: String,
+    pub schema: String,
+    pub name: String,
+}
+
 /// "Maximum allowed depth is 128 levels" (error 6335).
 const DEPTH_MAX: usize = 128;
 

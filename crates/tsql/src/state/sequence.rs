@@ -14,7 +14,7 @@ use engine::error::Result;
 use engine::memory::Charge;
 
 /// What a value takes that is kept.
-const VALUE_BYTES: u64 = 16;
+const VALUE_BYTES: u64 = 32;
 
 /// A sequence: its database and its id.
 type Key = (u16, u32);
@@ -22,9 +22,9 @@ type Key = (u16, u32);
 /// The last value of each sequence, with the places that have it.
 #[derive(Default)]
 pub struct RowValues {
-    given: RefCell<HashMap<Key, (i64, Vec<i64>)>>,
+    given: RefCell<HashMap<Key, (i128, Vec<i64>)>>,
     /// By the number of the row, from 1 on; with what was asked for the memory.
-    ordered: RefCell<HashMap<Key, (Vec<i64>, Charge)>>,
+    ordered: RefCell<HashMap<Key, (Vec<i128>, Charge)>>,
 }
 
 impl RowValues {
@@ -49,7 +49,7 @@ impl RowValues {
     ///
     /// # Errors
     /// Those of `next`; 701 when there is no memory for the values of the rows before.
-    pub(crate) fn of_number(&self, key: Key, number: i64, mut next: impl FnMut() -> Result<i64>) -> Result<i64> {
+    pub(crate) fn of_number(&self, key: Key, number: i64, mut next: impl FnMut() -> Result<i128>) -> Result<i128> {
         let mut ordered = self.ordered.borrow_mut();
         let (values, charge) = ordered.entry(key).or_default();
         let count = usize::try_from(number).unwrap_or(1).max(1);
@@ -61,7 +61,7 @@ impl RowValues {
     }
 
     /// The value that another place of the row was given, if this one has not had it.
-    pub(crate) fn of_row(&self, key: Key, place: i64) -> Option<i64> {
+    pub(crate) fn of_row(&self, key: Key, place: i64) -> Option<i128> {
         let mut given = self.given.borrow_mut();
         let (value, places) = given.get_mut(&key)?;
         if places.contains(&place) {
@@ -72,7 +72,7 @@ impl RowValues {
     }
 
     /// Keeps a new value for the places of the row.
-    pub(crate) fn give(&self, key: Key, place: i64, value: i64) {
+    pub(crate) fn give(&self, key: Key, place: i64, value: i128) {
         self.given.borrow_mut().insert(key, (value, vec![place]));
     }
 }

@@ -266,6 +266,8 @@ impl Executor<'_> {
 
     fn add_column(&mut self, name: &Name, column: &crate::ast::ColumnDefinition) -> Result<()> {
         let (database, object, mut definition) = self.find_table(name)?;
+        let of_default = column.default.as_ref().and_then(|default| default.name.as_ref());
+        self.claim_written_name(&database, &definition, of_default)?;
         let added = self.column_definition(column, &definition, &database)?;
         let mut moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
         moved.push(None);
@@ -326,12 +328,13 @@ impl Executor<'_> {
     ) -> Result<()> {
         let (database, object, mut definition) = self.find_table(name)?;
         check_constraint_of_history(&database, &definition, constraint)?;
+        self.claim_written_name(&database, &definition, constraint.name.as_ref())?;
         match &constraint.kind {
             ConstraintKind::Default {
                 definition: default,
                 column,
             } => {
-                self.add_default_to(&mut definition, constraint, (default, column))?;
+                self.add_default_to((&database, &mut definition), constraint, (default, column))?;
                 self.replace_definition(&database, &object, definition)
             }
             ConstraintKind::Key(key) => {
@@ -373,9 +376,22 @@ impl Executor<'_> {
         }
     }
 
+    /// 2714 when a name that is written for a constraint is taken.
+    fn claim_written_name(
+        &self,
+        database: &Database,
+        table: &TableDefinition,
+        name: Option<&Identifier>,
+    ) -> Result<()> {
+        let engine = self.session.engine.borrow();
+        name.map_or(Ok(()), |name| {
+            engine.claim_constraint_name(database, &table.schema, &name.text)
+        })
+    }
+
     fn add_default_to(
         &self,
-        definition: &mut TableDefinition,
+        (database, definition): (&Database, &mut TableDefinition),
         constraint: &TableConstraint,
         (default, column): (&DefaultDefinition, &Identifier),
     ) -> Result<()> {
@@ -397,7 +413,7 @@ impl Executor<'_> {
             .map(|name| name.text.clone());
         let is_system_named = name.is_none();
         let made = Made::OfColumn("DF", Some(&column.text));
-        let name = name.unwrap_or_else(|| self.constraint_name(made, definition));
+        let name = name.unwrap_or_else(|| self.constraint_name(made, database, definition));
         definition.columns[ordinal].default = Some(NamedText {
             name,
             text: default.text.clone(),

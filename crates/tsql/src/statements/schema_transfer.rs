@@ -33,11 +33,20 @@ impl Executor<'_> {
         }
         let moved =
             moved(&object.definition, &schema).ok_or_else(|| messages::cannot_find_to_transfer(name.object()))?;
+        let is_taken = |name: &str| {
+            database.catalog.find(&schema, name, self.session.id).is_some()
+                || database
+                    .catalog
+                    .find_constraint(&schema, name, self.session.id)
+                    .is_some()
+        };
         let holder = database.catalog.find(&schema, name.object(), self.session.id);
-        match holder {
-            Some(holder) if holder.definition.object_id() == object.definition.object_id() => return Ok(()),
-            Some(_) => return Err(messages::transfer_to_taken_name(name.object())),
-            None => {}
+        if holder.is_some_and(|holder| holder.definition.object_id() == object.definition.object_id()) {
+            return Ok(());
+        }
+        // It names the table though a constraint's name may be what is taken (Microsoft, KB 937757).
+        if is_taken(name.object()) || constraint_names(&object.definition).any(is_taken) {
+            return Err(messages::transfer_to_taken_name(name.object()));
         }
         if dependent_on_object(&database, self.session.id, &object).is_some() {
             return Err(messages::transfer_of_schema_bound());
@@ -77,6 +86,11 @@ impl Executor<'_> {
         });
         objects
     }
+}
+
+fn constraint_names(definition: &ObjectDefinition) -> impl Iterator<Item = &str> {
+    let tables = definition.table().into_iter();
+    tables.flat_map(|table| table.constraint_names().map(|(_, name)| name))
 }
 
 /// The definition of an object in a schema; `None` for what is in none.

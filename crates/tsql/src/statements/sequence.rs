@@ -15,7 +15,7 @@ use super::executor::{Executor, Flow};
 use crate::ast::{CreateSequence, DefinitionKind, Name, SequenceCache, SequenceOptions};
 use crate::messages;
 use crate::modules::UserTypes;
-use crate::scalar::convert::convert;
+use crate::scalar::convert::{convert, whole_number};
 
 pub(super) const GET_RANGE: &str = "sp_sequence_get_range";
 
@@ -104,7 +104,7 @@ impl Executor<'_> {
     fn alter_sequence(&mut self, written: &CreateSequence) -> Result<()> {
         let (database, object, former) = self.find_sequence(&written.name)?;
         self.session.engine.borrow().lock_definition(&database, &object)?;
-        let range = range_of(former.sql_type()).unwrap_or((i64::MIN, i64::MAX));
+        let range = range_of(former.sql_type()).unwrap_or((i128::from(i64::MIN), i128::from(i64::MAX)));
         let mut sequence = former.clone();
         apply(&mut sequence, &written.options, range)?;
         sequence.state = database.new_object_id()?;
@@ -172,8 +172,8 @@ impl Executor<'_> {
         self.session
             .hold(&database, &object, crate::state::Reading::default())?;
         let range = database.take_sequence_range(&sequence, size, &self.session.locks)?;
-        let variant = |number: i64| {
-            let value = convert(&Value::BigInt(number), SqlType::BigInt, sequence.sql_type(), None)?;
+        let variant = |number: i128| {
+            let value = whole_number(number, sequence.sql_type())?;
             convert(&value, sequence.sql_type(), SqlType::SqlVariant, None)
         };
         let answers = [
@@ -207,41 +207,44 @@ impl Executor<'_> {
 }
 
 /// Where numbering goes on under changed bounds and increment: the former next value, or behind the last one when there was none.
-fn continued(sequence: &SequenceDefinition, stand: SequenceStand) -> Option<i64> {
+fn continued(sequence: &SequenceDefinition, stand: SequenceStand) -> Option<i128> {
     match (stand.next, stand.last) {
         (next, None) => next,
         (_, Some(last)) => sequence.after(last),
     }
 }
 
-/// The values of a type, as far as they are whole numbers of 64 bits.
-fn range_of(sql_type: SqlType) -> Option<(i64, i64)> {
+/// The values of a type whose values are whole numbers.
+fn range_of(sql_type: SqlType) -> Option<(i128, i128)> {
     Some(match sql_type {
-        SqlType::TinyInt => (0, i64::from(u8::MAX)),
-        SqlType::SmallInt => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        SqlType::Int => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        SqlType::BigInt => (i64::MIN, i64::MAX),
+        SqlType::TinyInt => (0, i128::from(u8::MAX)),
+        SqlType::SmallInt => (i128::from(i16::MIN), i128::from(i16::MAX)),
+        SqlType::Int => (i128::from(i32::MIN), i128::from(i32::MAX)),
+        SqlType::BigInt => (i128::from(i64::MIN), i128::from(i64::MAX)),
         SqlType::Decimal { precision, scale: 0 } => {
-            let digits = 10_i64.checked_pow(u32::from(precision));
-            digits.map_or((i64::MIN, i64::MAX), |end| (1 - end, end - 1))
+            let end = 10_i128.checked_pow(u32::from(precision))?;
+            (1 - end, end - 1)
         }
         _ => return None,
     })
 }
 
 /// 11708 for a value that the type does not have.
-fn within_type(argument: &str, value: i128, (low, high): (i64, i64)) -> Result<i64> {
-    let value = i64::try_from(value).ok().filter(|value| (low..=high).contains(value));
-    value.ok_or_else(|| messages::sequence_value(argument))
+fn within_type(argument: &str, value: i128, (low, high): (i128, i128)) -> Result<i128> {
+    match (low..=high).contains(&value) {
+        true => Ok(value),
+        false => Err(messages::sequence_value(argument)),
+    }
 }
 
 /// Gives a sequence what is said of it, but for where it begins.
 ///
 /// # Errors
 /// 11700, 11701, 11705, 11706, 11708.
-fn apply(sequence: &mut SequenceDefinition, options: &SequenceOptions, range: (i64, i64)) -> Result<()> {
+fn apply(sequence: &mut SequenceDefinition, options: &SequenceOptions, range: (i128, i128)) -> Result<()> {
     if let Some(increment) = options.increment {
-        sequence.increment = i64::try_from(increment).map_err(|_| messages::sequence_value("INCREMENT BY"))?;
+        let (low, high) = (range.0.min(i128::from(i64::MIN)), range.1.max(i128::from(i64::MAX)));
+        sequence.increment = within_type("INCREMENT BY", increment, (low, high))?;
     }
     if sequence.increment == 0 {
         return Err(messages::sequence_without_increment(&sequence.name));

@@ -17,12 +17,15 @@ use super::index_limits::check_indexes;
 use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
 use super::user_type::DeclaredType;
 use super::versioning::check_period;
+use super::xml_schema::declared_with;
 use crate::ast::{self, ConstraintKind, IndexColumn, KeyConstraint, Name, TableConstraint, TableElement};
 use crate::bind::Binder;
 use crate::bind::TABLE_COLUMNS_MAX;
 use crate::messages;
 use crate::plan::{Node, Origin, QueryPlan};
 use crate::scalar::data_type::is_nullable_unsaid;
+use crate::scalar::xml::XmlCollectionName;
+use crate::sink::ResultColumn;
 
 /// Storage that the engine chooses when the table is created.
 const NO_STORAGE: StorageRoot = StorageRoot {
@@ -37,6 +40,31 @@ pub(super) enum Made<'a> {
     Key(&'a str),
     /// Another, and the one column that it is of.
     OfColumn(&'a str, Option<&'a str>),
+}
+
+impl Made<'_> {
+    /// The name with a number.
+    fn name(self, table: &TableDefinition, number: u64) -> String {
+        let name = table.name.chars().filter(|character| *character != '#');
+        match self {
+            Made::Key(kind) => {
+                let stem: String = name.take(8).collect();
+                format!("{kind}__{stem}__{number:016X}")
+            }
+            Made::OfColumn(kind, column) => {
+                let stem: Vec<char> = name.take(9).collect();
+                let left = 14 - stem.len();
+                let column: String = column.unwrap_or_default().chars().take(left).collect();
+                let middle = if column.is_empty() {
+                    String::new()
+                } else {
+                    format!("{column}__")
+                };
+                let stem: String = stem.into_iter().collect();
+                format!("{kind}__{stem}__{middle}{:08X}", number as u32)
+            }
+        }
+    }
 }
 
 /// Collects the parts of a definition.
@@ -178,6 +206,10 @@ impl Executor<'_> {
                 return Err(messages::duplicate_column_in_table(&column.name, &table.name));
             }
             require_one_row_version(&table, column.sql_type, &column.name)?;
+            let collection = match &column.xml_collection {
+                Some(collection) => Some(self.kept_collection(name, column, collection)?),
+                None => None,
+            };
             let identity = column.identity.then(|| inherited_identity(plan, ordinal)).flatten();
             table.columns.push(ColumnDefinition {
                 name: column.name.clone(),
@@ -186,7 +218,7 @@ impl Executor<'_> {
                     true => column.label.collation(),
                     false => Collation::default(),
                 },
-                alias_type: numeric_of_rows(plan, ordinal, column.sql_type),
+                alias_type: collection.or_else(|| numeric_of_rows(plan, ordinal, column.sql_type)),
                 nullable: column.nullable,
                 identity: identity.filter(|_| table.identity().is_none()),
                 default: None,
@@ -200,11 +232,34 @@ impl Executor<'_> {
         Ok(table)
     }
 
+    /// What the catalog keeps of a column of SELECT INTO that is typed xml.
+    ///
+    /// # Errors
+    /// 458 for a collection of another database than the table's.
+    fn kept_collection(&self, name: &Name, column: &ResultColumn, collection: &XmlCollectionName) -> Result<u32> {
+        let database = self.session.database_of(name)?;
+        if database.name() != collection.database {
+            return Err(messages::into_with_foreign_collection(
+                name.object(),
+                &column.name,
+                &collection.name,
+                &collection.database,
+            ));
+        }
+        let collection = Name {
+            parts: vec![
+                ast::Identifier::new(collection.schema.as_str()),
+                ast::Identifier::new(collection.name.as_str()),
+            ],
+        };
+        declared_with(&database, &collection, self.session.id)
+    }
+
     fn add_constraint(&self, draft: &mut Draft, constraint: &TableConstraint, own: &[IndexColumn]) -> Result<()> {
         let is_system_named = constraint.name.is_none();
         let name = |kind: Made<'_>, draft: &Draft| {
             let written = constraint.name.as_ref().map(|name| name.text.clone());
-            written.unwrap_or_else(|| self.constraint_name(kind, &draft.table))
+            written.unwrap_or_else(|| self.constraint_name(kind, &draft.database, &draft.table))
         };
         let own_column = own.first().map(|column| column.name.text.as_str());
         match &constraint.kind {
@@ -279,25 +334,15 @@ impl Executor<'_> {
 
     /// A name for a constraint that has none, as SQL Server makes them up: `PK__` and eight characters of the table with sixteen hexadecimal
     /// digits, or `CK__` and fourteen characters of table and column with eight. At most nine of these are the table's.
-    pub(super) fn constraint_name(&self, made: Made<'_>, table: &TableDefinition) -> String {
-        let number = self.session.random.next_bits();
-        let name = table.name.chars().filter(|character| *character != '#');
-        match made {
-            Made::Key(kind) => {
-                let stem: String = name.take(8).collect();
-                format!("{kind}__{stem}__{number:016X}")
-            }
-            Made::OfColumn(kind, column) => {
-                let stem: Vec<char> = name.take(9).collect();
-                let left = 14 - stem.len();
-                let column: String = column.unwrap_or_default().chars().take(left).collect();
-                let middle = if column.is_empty() {
-                    String::new()
-                } else {
-                    format!("{column}__")
-                };
-                let stem: String = stem.into_iter().collect();
-                format!("{kind}__{stem}__{middle}{:08X}", number as u32)
+    pub(super) fn constraint_name(&self, made: Made<'_>, database: &Database, table: &TableDefinition) -> String {
+        let (schema, catalog) = (&table.schema, &database.catalog);
+        loop {
+            let name = made.name(table, self.session.random.next_bits());
+            let is_taken = catalog.find(schema, &name, self.session.id).is_some()
+                || catalog.find_constraint(schema, &name, self.session.id).is_some()
+                || table.constraint_named(&name).is_some();
+            if !is_taken {
+                return name;
             }
         }
     }
@@ -313,7 +358,11 @@ impl Executor<'_> {
             // Values of such a column would lose their trailing blanks or zeros (SQL Server docs, "SET ANSI_PADDING").
             return Err(crate::bind::not_supported("ANSI_PADDING OFF"));
         }
-        let default_name = self.constraint_name(Made::OfColumn("DF", Some(&column.name.text)), &draft.table);
+        let default_name = self.constraint_name(
+            Made::OfColumn("DF", Some(&column.name.text)),
+            &draft.database,
+            &draft.table,
+        );
         draft.add_column(
             column,
             declared,
@@ -668,7 +717,7 @@ fn index_named<'a>(table: &'a TableDefinition, name: &str) -> Option<&'a IndexDe
 /// A key is an object and an index. Of an object that has its name already 2714 speaks.
 fn require_free_key_name(table: &TableDefinition, name: &str) -> Result<()> {
     match index_named(table, name) {
-        Some(index) if index.primary_key || index.unique_constraint => Err(messages::constraint_exists(name)),
+        Some(index) if index.primary_key || index.unique_constraint => Err(Error::constraint_exists(name)),
         _ => Ok(()),
     }
 }

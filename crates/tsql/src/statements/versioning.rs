@@ -24,6 +24,7 @@ use engine::instance::TEMPDB;
 use engine::types::{COLLATION_VERSION, SqlType};
 
 use super::executor::Executor;
+use super::table_definition::Made;
 use crate::ast::{
     ConstraintKind, ExpressionKind, Identifier, Literal, Name, OptionValue, Period, TableConstraint, UnaryOperator,
 };
@@ -694,7 +695,7 @@ impl Executor<'_> {
         }
     }
 
-    /// Writes a history table again with a default in a column, which the column has for as long as that takes.
+    /// Writes a history table again with a default in a column, which the column has for as long as that takes, under a name of its own.
     fn fill_history(
         &mut self,
         (database, object): (&Arc<Database>, &Arc<CatalogObject>),
@@ -704,7 +705,13 @@ impl Executor<'_> {
     ) -> Result<()> {
         let moved = all_but(history.columns.len(), Some(place));
         let name = name_of(database, &history);
-        history.columns[place].default = default;
+        let made = Made::OfColumn("DF", Some(&history.columns[place].name));
+        let default_name = self.constraint_name(made, database, &history);
+        history.columns[place].default = default.map(|default| NamedText {
+            name: default_name,
+            object_id: 0,
+            ..default
+        });
         self.rebuild(database, object, history, Some(&moved))?;
         let (database, object, mut history) = self.find_table(&name)?;
         history.columns[place].default = None;

@@ -1,19 +1,19 @@
 //! `sys.sql_expression_dependencies` and `sys.dm_sql_referencing_entities` (sql-docs, under these names): what the texts of modules and of
 //! constraints name.
 //!
-//! Names are found in the texts ([`crate::modules::references_in`]) and looked up in the catalog whenever the view is read. An object of the
+//! Names are found in the trees of modules, in the texts of constraints ([`crate::modules::references_in`]), and looked up in the catalog whenever the view is read. An object of the
 //! system, a type and an XML schema collection have no rows here. Columns have rows of their own where the reference is schema-bound: those
 //! whose name stands in the text.
 
 use std::collections::HashSet;
 
-use engine::catalog::{CatalogObject, ObjectDefinition, TableDefinition};
+use engine::catalog::{CatalogObject, ModuleDefinition, ObjectDefinition, TableDefinition};
 use engine::types::{SqlType, Value};
 
 use super::objects::{FIXED_SCHEMAS, columns_of, constraints_of, is_schema_bound, type_code};
 use super::{BIT, INT, NAME, Rows, SystemView, TINYINT, all, function, nvarchar, system_row, view};
 use crate::ast::Name;
-use crate::modules::{NamedReference, ReferenceUse, names_in, references_in};
+use crate::modules::{NamedReference, ReferenceUse, names_in, references_in, uses_of_module};
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -32,29 +32,30 @@ const DESCRIPTION: SqlType = nvarchar(60);
 
 /// What refers to something.
 #[derive(Clone, Copy)]
-struct Referencing {
-    id: u32,
+pub(super) struct Referencing {
+    pub(super) id: u32,
     /// A column or an index of it.
-    minor: u32,
+    pub(super) minor: u32,
     /// 1 object or column, 7 index, 12 trigger of the database.
-    class: (u8, &'static str),
-    is_schema_bound: bool,
+    pub(super) class: (u8, &'static str),
+    pub(super) is_schema_bound: bool,
 }
 
 /// `referencing_class` of objects and their columns, and the only `referenced_class` here.
-const OBJECT_OR_COLUMN: (u8, &str) = (1, "OBJECT_OR_COLUMN");
+pub(super) const OBJECT_OR_COLUMN: (u8, &str) = (1, "OBJECT_OR_COLUMN");
 const INDEX: (u8, &str) = (7, "INDEX");
 const DATABASE_TRIGGER: (u8, &str) = (12, "DATABASE_DDL_TRIGGER");
 
-struct DependencyRow {
-    by: Referencing,
-    server: Option<String>,
-    database: Option<String>,
-    schema: Option<String>,
-    entity: String,
-    id: Option<u32>,
-    minor: u32,
-    is_caller_dependent: bool,
+#[derive(Clone)]
+pub(super) struct DependencyRow {
+    pub(super) by: Referencing,
+    pub(super) server: Option<String>,
+    pub(super) database: Option<String>,
+    pub(super) schema: Option<String>,
+    pub(super) entity: String,
+    pub(super) id: Option<u32>,
+    pub(super) minor: u32,
+    pub(super) is_caller_dependent: bool,
 }
 
 system_row!(DependencyRow {
@@ -75,21 +76,16 @@ system_row!(DependencyRow {
     "is_ambiguous" BIT => |_| false.into();
 });
 
-fn dependencies(context: &SystemContext<'_>) -> Vec<DependencyRow> {
+pub(super) fn dependencies(context: &SystemContext<'_>) -> Vec<DependencyRow> {
     let mut rows = Vec::new();
     for object in context.database.catalog.objects(context.session_id) {
         match &object.definition {
             ObjectDefinition::Module(module) => {
-                let by = Referencing {
-                    id: module.object_id,
-                    minor: 0,
-                    class: match module.definition_trigger {
-                        Some(_) => DATABASE_TRIGGER,
-                        None => OBJECT_OR_COLUMN,
-                    },
-                    is_schema_bound: is_schema_bound(module),
-                };
-                named(context, by, &module.text, &mut rows);
+                let by = of_module(module);
+                let used = uses_of_module(module, &|_| None);
+                let found = used.map(|used| used.into_iter().map(|one| one.reference()).collect());
+                let references = found.unwrap_or_else(|| references_in(&module.text));
+                named(context, by, (&module.text, &references), &mut rows);
             }
             ObjectDefinition::Table(table) => of_table(context, table, &mut rows),
             _ => {}
@@ -98,14 +94,31 @@ fn dependencies(context: &SystemContext<'_>) -> Vec<DependencyRow> {
     rows
 }
 
-/// Rows for what a text names.
-fn named(context: &SystemContext<'_>, by: Referencing, text: &str, rows: &mut Vec<DependencyRow>) {
+pub(super) fn of_module(module: &ModuleDefinition) -> Referencing {
+    Referencing {
+        id: module.object_id,
+        minor: 0,
+        class: match module.definition_trigger {
+            Some(_) => DATABASE_TRIGGER,
+            None => OBJECT_OR_COLUMN,
+        },
+        is_schema_bound: is_schema_bound(module),
+    }
+}
+
+/// Rows for what a text names, by these references.
+fn named(
+    context: &SystemContext<'_>,
+    by: Referencing,
+    (text, references): (&str, &[NamedReference]),
+    rows: &mut Vec<DependencyRow>,
+) {
     let names: HashSet<String> = match by.is_schema_bound {
         true => names_in(text).into_iter().collect(),
         false => HashSet::new(),
     };
-    for reference in references_in(text) {
-        let Some(row) = row_of(context, by, &reference) else {
+    for reference in references {
+        let Some(row) = row_of(context, by, reference) else {
             continue;
         };
         let found = row
@@ -119,7 +132,11 @@ fn named(context: &SystemContext<'_>, by: Referencing, text: &str, rows: &mut Ve
 }
 
 /// `None` for what is not an object of a user: views of the system, methods of columns.
-fn row_of(context: &SystemContext<'_>, by: Referencing, reference: &NamedReference) -> Option<DependencyRow> {
+pub(super) fn row_of(
+    context: &SystemContext<'_>,
+    by: Referencing,
+    reference: &NamedReference,
+) -> Option<DependencyRow> {
     let part = |from_right: usize| {
         let place = reference.parts.len().checked_sub(from_right + 1)?;
         reference.parts.get(place).filter(|part| !part.is_empty()).cloned()
@@ -224,7 +241,7 @@ fn of_table(context: &SystemContext<'_>, table: &TableDefinition, rows: &mut Vec
         let columns = table.columns.iter().zip(1..);
         let columns = columns.filter(|(column, _)| names.contains(&column.name.to_lowercase()));
         rows.extend(columns.map(|(_, minor)| own_row(by, own, table.object_id, minor)));
-        named(context, by, text, rows);
+        named(context, by, (text, &references_in(text)), rows);
     }
     for index in table.every_index() {
         let by = bound(table.object_id, index.index_id, INDEX);

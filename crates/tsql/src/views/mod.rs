@@ -39,6 +39,7 @@ pub(crate) mod principals;
 mod properties;
 mod query_hash;
 mod reference_systems;
+mod referenced;
 mod resource_pools;
 mod row_places;
 mod sequences;
@@ -76,6 +77,7 @@ pub(crate) use objects::{
 };
 pub(crate) use periods::{generated_type, retention_limit, temporal_type};
 pub(crate) use properties::{PropertyLevel, levels, owners as property_owners};
+pub(crate) use referenced::{referencing_ids, used_by};
 pub(crate) use sessions::{ListedSession, listed_sessions, row_description};
 pub(crate) use values::{datetime, lsn_number, parse_time};
 
@@ -226,8 +228,9 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 49] = [
+const TABLES: [&[SystemView]; 50] = [
     dependencies::VIEWS,
+    referenced::VIEWS,
     spt_values::VIEWS,
     databases::VIEWS,
     dblog::VIEWS,

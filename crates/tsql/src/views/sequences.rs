@@ -9,7 +9,7 @@ use super::values::stored_datetime;
 use super::{
     BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemContext, SystemView, TINYINT, all, nvarchar, system_row, view,
 };
-use crate::scalar::convert::convert;
+use crate::scalar::convert::{convert, whole_number};
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<SequenceRow>("sys", "sequences", sequences),
@@ -27,9 +27,9 @@ struct SequenceRow {
 
 impl SequenceRow {
     /// A number as a value of the sequence's type.
-    fn value(&self, number: Option<i64>) -> Value {
+    fn value(&self, number: Option<i128>) -> Value {
         let sql_type = self.sequence.sql_type();
-        let typed = |number| convert(&Value::BigInt(number), SqlType::BigInt, sql_type, None);
+        let typed = |number| whole_number(number, sql_type);
         let as_variant = |value: Value| convert(&value, sql_type, SqlType::SqlVariant, None);
         let value = number.and_then(|number| typed(number).and_then(as_variant).ok());
         value.unwrap_or(Value::Null)

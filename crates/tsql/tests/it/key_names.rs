@@ -3,7 +3,11 @@
 
 use crate::story;
 
-use story::Story;
+use disk::Disk;
+use disk::sim::SimDisk;
+use engine::page::{PAGE_BYTES, seal};
+use std::path::PathBuf;
+use story::{Again, Story};
 
 const TABLE: &str = "use d create table k (a int not null, b int not null constraint k_default default 1)
     create index k_index on k (a) create statistics k_statistics on k (b)
@@ -110,4 +114,79 @@ fn a_table_variable_has_the_columns_and_unique_indexes_it_is_declared_with() {
     ] {
         assert_eq!(story.errors(batch), expected, "{batch}");
     }
+}
+
+/// "While the temp table name is uniquified, the constraint names are not" (Arvind Shyamsundar, "Named constraints: two sides to the story!").
+/// "If a temporary table is created with a named constraint and the temporary table is created within the scope of a user-defined
+/// transaction, only one user at a time can execute the statement that creates the temp table" (sql-docs, "CREATE TABLE").
+#[test]
+fn temporary_tables_of_two_sessions_have_no_two_constraints_of_one_name() {
+    let mut story = with_table();
+    story.run("create table #t (a int constraint pk_t primary key, b int unique, c int default 1)");
+    let mut other = story.beside();
+    let made = "create table #t (a int constraint pk_t primary key)";
+    assert_eq!(story::numbers(&story::told(&mut other, made)), [2714, 1750]);
+    let unnamed = "create table #t (a int primary key, b int unique, c int default 1)";
+    assert_eq!(story::numbers(&story::told(&mut other, unnamed)), [0; 0]);
+    let added = "alter table #t add constraint pk_t check (a > 0)";
+    assert_eq!(story::numbers(&story::told(&mut other, added)), [2714, 1750]);
+    story.run("drop table #t");
+    assert_eq!(story::numbers(&story::told(&mut other, added)), [0; 0]);
+    // While a transaction that has made a name goes on, others that want the name wait for its end.
+    story.run("begin transaction create table e (a int constraint pk_e primary key)");
+    let timed = "set lock_timeout 0 use d create table f (a int constraint pk_e primary key)";
+    assert_eq!(story::numbers(&story::told(&mut other, timed)), [1222]);
+    story.run("rollback");
+    assert_eq!(story::numbers(&story::told(&mut other, timed)), [0; 0]);
+    story.is_sound("d");
+}
+
+/// Writes another name over one in the definitions that a closed database has.
+fn rename_in_file(disk: &SimDisk, file: &str, from: &[u8], to: &[u8]) {
+    let file = disk
+        .open(&PathBuf::from("/instance/data").join(file), disk::Access::Buffered)
+        .unwrap();
+    let mut changed = 0;
+    for at in (0..file.len().unwrap()).step_by(PAGE_BYTES) {
+        let mut page = [0; PAGE_BYTES];
+        file.read_at(at, &mut page).unwrap();
+        while let Some(place) = page.windows(from.len()).position(|bytes| bytes == from) {
+            page[place..place + to.len()].copy_from_slice(to);
+            seal(&mut page);
+            file.write_at(at, &page).unwrap();
+            changed += 1;
+        }
+    }
+    file.sync().unwrap();
+    assert!(changed > 0);
+}
+
+/// Names of constraints were once looked at in their own table alone: databases of that time have some twice, and even that of a table.
+#[test]
+fn a_database_that_has_a_name_twice_goes_on() {
+    let mut story = with_table();
+    story.run("create table one (a int constraint c_aaaa check (a > 0)) insert one values (1)");
+    story.run("create table two (a int constraint c_bbbb check (a > 1), b smallint) insert two values (2, 2)");
+    story.run("use master");
+    story.instance.shutdown(false).unwrap();
+    let disk = story.disk.snapshot();
+    rename_in_file(&disk, "d.mdf", b"c_bbbb", b"c_aaaa");
+    story.start_on(disk);
+    story.run("use d");
+    let names = "select name from sys.check_constraints order by object_id";
+    assert_eq!(story.rows(names), ["c_aaaa", "c_aaaa"]);
+    // Each table keeps its own, and can be changed.
+    assert_eq!(story.errors("insert two values (1, 1)"), [547]);
+    story.run("alter table two add c int constraint c_cccc default 1 alter table two alter column b int");
+    story.run("truncate table two alter table two drop constraint c_aaaa");
+    assert_eq!(
+        story.errors("alter table two add constraint c_aaaa check (a > 1)"),
+        [2714, 1750]
+    );
+    story.run("alter table one drop constraint c_aaaa");
+    story.run("alter table two add constraint c_aaaa check (a > 1)");
+    story.again(Again::StopStart, "d");
+    story.run("use d");
+    assert_eq!(story.rows(names), ["c_aaaa"]);
+    story.is_sound("d");
 }

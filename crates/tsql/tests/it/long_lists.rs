@@ -1,7 +1,8 @@
-//! A long IN of constants answers as the same comparisons joined by OR: over types, collations, NULL, and beside values that no constant has.
+//! A long IN of constants, or of variables, answers as the same comparisons one by one: over types, collations, NULL, and beside values
+//! that no constant has.
 #![allow(clippy::unwrap_used)]
 
-use crate::answers::{rows, run};
+use crate::answers::{error, rows, run};
 use crate::transcript::{instance, session};
 
 /// Type of the column, its values, and the constants of the list, some of which are equal to each other or to values that look otherwise.
@@ -61,13 +62,17 @@ fn a_long_list_answers_as_its_comparisons_do() {
             &mut client,
             &[&format!("create table {table} (id int identity, a {sql_type} null)")],
         );
-        for value in values.iter().chain(&["null"]) {
+        // More rows than are compared before a list of variables is searched.
+        for value in values.iter().chain(&["null"]).cycle().take(40) {
             run(&mut client, &[&format!("insert {table} values ({value})")]);
         }
+        let of_variables = sql_type.split(" collate").next().unwrap();
         for with_null in [false, true] {
             let repeated = constants.iter().cycle().take(40).copied();
             let all: Vec<&str> = repeated.chain(with_null.then_some("null")).collect();
-            let compared: Vec<String> = all.iter().map(|constant| format!("a = {constant}")).collect();
+            // Comparisons that no list is made of.
+            let compared: Vec<String> = all.iter().map(|constant| format!("not a <> {constant}")).collect();
+            let (declared, names) = declared(of_variables, &all);
             for (listed, apart) in [
                 (format!("a in ({})", all.join(", ")), compared.join(" or ")),
                 (
@@ -78,9 +83,114 @@ fn a_long_list_answers_as_its_comparisons_do() {
                 let ids = |condition: &str| format!("select id from {table} where {condition} order by id");
                 let (found, wanted) = (rows(&mut client, &ids(&listed)), rows(&mut client, &ids(&apart)));
                 assert_eq!(found, wanted, "{sql_type}: {listed}");
+                let is_negated = listed.contains("not in");
+                let word = if is_negated { "not in" } else { "in" };
+                let chain: Vec<String> = names.split(", ").map(|name| format!("a = {name}")).collect();
+                let chain = format!("{} ({})", if is_negated { "not" } else { "" }, chain.join(" or "));
+                for condition in [format!("a {word} ({names})"), chain] {
+                    let batch = format!("{declared}{}", ids(&condition));
+                    assert_eq!(rows(&mut client, &batch), wanted, "{sql_type}: {batch}");
+                }
                 asked += found.len();
             }
         }
     }
     assert!(asked > CASES.len(), "{asked} rows were found");
+}
+
+/// A declaration of variables `@p0` and so on, and their names as a list.
+fn declared(sql_type: &str, values: &[&str]) -> (String, String) {
+    let names: Vec<String> = (0..values.len()).map(|number| format!("@p{number}")).collect();
+    let all: Vec<String> = names
+        .iter()
+        .zip(values)
+        .map(|(name, value)| format!("{name} {sql_type} = {value}"))
+        .collect();
+    (format!("declare {} ", all.join(", ")), names.join(", "))
+}
+
+/// Variables that the statement itself sets, and those that do not convert, are compared as they are when their row comes.
+#[test]
+fn variables_that_change_or_fail_are_compared_one_by_one() {
+    let instance = instance();
+    let mut client = session(&instance);
+    run(
+        &mut client,
+        &["create table n (a int primary key, b int) insert n (a) select value from generate_series(1, 100)"],
+    );
+    let (own, names) = declared("int", &["1"; 20]);
+    // @p0 meets the row's number at rows 11 and 22: by then the list would be searched.
+    let searched =
+        format!("{own} update n set @p0 = b = case when a < 10 then a when a in ({names}) then 2 else @p0 + 2 end");
+    let walked = searched.replace(&format!("a in ({names})"), "(a = @p0 or a = 1)");
+    let numbers = "select b from n order by a";
+    run(&mut client, &[&searched]);
+    let found = rows(&mut client, numbers);
+    run(&mut client, &["update n set b = null", &walked]);
+    assert_eq!(found, rows(&mut client, numbers));
+    assert_eq!(rows(&mut client, "select b from n where a in (11, 22)"), "2|2");
+    let mut texts = ["'1'"; 20];
+    texts[19] = "'x'";
+    let (own, names) = declared("varchar(5)", &texts);
+    // A row that is found among the first is not compared with the last.
+    assert_eq!(
+        rows(
+            &mut client,
+            &format!("{own} select count(*) from n where 1 in ({names})")
+        ),
+        "100"
+    );
+    assert_eq!(
+        error(
+            &mut client,
+            &format!("{own} select count(*) from n where a in ({names})")
+        ),
+        245
+    );
+}
+
+/// The list of a correlated subquery, of a procedure that calls itself with other values, and of a call by sp_executesql.
+#[test]
+fn each_execution_has_its_own_values() {
+    let instance = instance();
+    let mut client = session(&instance);
+    run(
+        &mut client,
+        &["create table n (a int primary key) insert n select value from generate_series(1, 50)"],
+    );
+    let parameters: Vec<String> = (0..20).map(|number| format!("@p{number} int")).collect();
+    let names: Vec<String> = (0..20).map(|number| format!("@p{number}")).collect();
+    let later: Vec<String> = names.iter().map(|name| format!("{name} = {name} + 20")).collect();
+    let procedure = format!(
+        "create procedure counted {} as begin select sum(a) from n where a in ({names});
+         if @p0 = 1 begin select {}; exec counted {names} end; select sum(a) from n where a in ({names}) end",
+        parameters.join(", "),
+        later.join(", "),
+        names = names.join(", "),
+    );
+    run(&mut client, &[&procedure]);
+    let given: Vec<String> = (1..=20).map(|number| number.to_string()).collect();
+    assert_eq!(
+        rows(&mut client, &format!("exec counted {}", given.join(", "))),
+        "210|610|610|610"
+    );
+    let text = format!("select sum(a) from n where a in ({})", names.join(", "));
+    for shift in [0, 30] {
+        let given: Vec<String> = (1..=20).map(|number| (number + shift).to_string()).collect();
+        let call = format!(
+            "exec sp_executesql N'{text}', N'{}', {}",
+            parameters.join(", "),
+            given.join(", ")
+        );
+        assert_eq!(rows(&mut client, &call), (210 + 20 * shift).to_string());
+    }
+    let correlated = format!(
+        "declare {} select count(*) from n o where exists (select * from n i where i.a in ({}) and i.a = o.a)",
+        (0..20)
+            .map(|number| format!("@p{number} int = {number}"))
+            .collect::<Vec<_>>()
+            .join(", "),
+        names.join(", ")
+    );
+    assert_eq!(rows(&mut client, &correlated), "19");
 }

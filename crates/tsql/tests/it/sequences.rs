@@ -251,3 +251,52 @@ fn values_come_once_whatever_becomes_of_the_server() {
         story.is_sound("d");
     }
 }
+
+/// "The default minimum value for a new sequence object is the minimum value of the data type of the sequence object": also of a decimal of
+/// more digits than 64 bits have.
+#[test]
+fn a_decimal_sequence_has_the_bounds_of_its_type() {
+    let mut story = Story::begin();
+    story.run("create database d");
+    story
+        .run("use d create sequence widest as decimal(38, 0) create sequence narrow as numeric(19, 0) increment by -1");
+    let bounds = "select cast(start_value as decimal(38)), cast(minimum_value as decimal(38)), cast(maximum_value as decimal(38)) from sys.sequences order by name";
+    let (nine, wide) = ("9".repeat(19), "9".repeat(38));
+    assert_eq!(
+        story.rows(bounds),
+        [format!("{nine} -{nine} {nine}"), format!("-{wide} -{wide} {wide}")]
+    );
+    assert_eq!(
+        story.rows("select next value for widest, next value for narrow"),
+        [format!("-{wide} {nine}")]
+    );
+    // 1 and 38 zeroes is not a value; the last but one and the last are.
+    let end = format!("{}8", "9".repeat(37));
+    story.run(&format!("alter sequence widest restart with {end}"));
+    story.again(Again::Kill, "d");
+    story.run("use d");
+    assert_eq!(story.rows("select next value for widest"), [end]);
+    assert_eq!(story.rows("select next value for widest"), [wide.clone()]);
+    assert_eq!(story.errors("select next value for widest"), [11728]);
+    story.again(Again::StopStart, "d");
+    story.run("use d");
+    assert_eq!(story.errors("select next value for widest"), [11728]);
+    assert_eq!(
+        story.errors(&format!("create sequence x as decimal(37, 0) start with {wide}")),
+        [11708]
+    );
+    // The whole range in one step, and around its end.
+    let half = format!("5{}", "0".repeat(37));
+    story.run(&format!(
+        "create sequence leap as decimal(38, 0) increment by {half} cycle no cache"
+    ));
+    let leaps: Vec<String> = (0..5).flat_map(|_| story.rows("select next value for leap")).collect();
+    let (low, high) = (format!("-4{}", "9".repeat(37)), format!("5{}1", "0".repeat(36)));
+    let lowest = format!("-{wide}");
+    assert_eq!(leaps, [&lowest, &low, "1", &high, &lowest]);
+    let batch = "declare @first sql_variant, @last sql_variant, @cycles int
+        exec sp_sequence_get_range 'leap', 5, @first output, @last output, @cycles output
+        select cast(@first as decimal(38)), cast(@last as decimal(38)), @cycles";
+    assert_eq!(story.rows(batch), [format!("{low} {low} 1")]);
+    story.is_sound("d");
+}

@@ -13,6 +13,7 @@ use trial::{Trial, Verdict};
 use tsql::grammar::{Fate, PLACES, Place};
 use tsql::system::procedures;
 use tsql::{functions, views};
+use vlf::ServerVersion;
 
 const HEAD: &str = "# Supported T-SQL\n\n\
 **Yes** means that every form in the line works, **Partly** that some do, **No** that none does. Nothing that would change an answer is accepted and \
@@ -86,14 +87,23 @@ fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
 
 fn add_types(page: &mut String, trial: &Trial) -> Outcome<()> {
     page.push_str("## Types\n\nAs columns of a table.\n\n| | types |\n|---|---|\n");
-    let (mut had, mut refused) = (Vec::new(), Vec::new());
+    let newest = Trial::of(ServerVersion::V2025)?;
+    newest.must("master", "create database named")?;
+    let (mut had, mut later, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for (index, name) in names::TYPES.split([' ', '|']).enumerate() {
-        match trial.run("named", &format!("create table type{index} (x {name})"))? {
-            Ok(()) => had.push(name.to_owned()),
+        let made = format!("create table type{index} (x {name})");
+        match trial.run("named", &made)? {
+            Ok(()) => had.push(name),
+            Err(_) if newest.run("named", &made)?.is_ok() => later.push(name),
             Err((number, _)) => refused.push(format!("`{name}` ({number})")),
         }
     }
-    let _ = writeln!(page, "| **Yes** | {} |", listed(had.iter().map(String::as_str)));
+    let _ = writeln!(page, "| **Yes** | {} |", listed(had));
+    let _ = writeln!(
+        page,
+        "| **With `--sql-version 2025`** | {} (else 2715) |",
+        listed(later)
+    );
     let _ = write!(page, "| **No** | {} |\n\n", refused.join(", "));
     page.push_str("There are nineteen collations, all of them Latin1_General: `select name from sys.fn_helpcollations()` lists them. A row has at most 8,060 bytes on its page; longer values of `max` types, and variable columns that do not fit, are stored outside of it (511 when that is not enough). A `rowversion` (`timestamp`) column gets the database's next value whenever a row is written; reserved values that were not used are skipped when the database opens.\n\n");
     Ok(())

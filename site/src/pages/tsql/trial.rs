@@ -49,11 +49,19 @@ impl ResultSink for FirstError {
 }
 
 impl Trial {
-    /// A new instance on a simulated disk.
+    /// A new instance on a simulated disk, of the version that a server is when nobody says which.
     ///
     /// # Errors
     /// It does not start.
     pub fn start() -> Outcome<Trial> {
+        Trial::of(ServerVersion::V2022)
+    }
+
+    /// The same of another version.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn of(version: ServerVersion) -> Outcome<Trial> {
         let clock = Arc::new(ManualClock::starting_at(START_US));
         let environment = Environment {
             disk: Arc::new(SimDisk::new(7)),
@@ -66,7 +74,7 @@ impl Trial {
         let options = InstanceOptions {
             folder: PathBuf::from("/instance"),
             server_name: "VLFLAB".to_owned(),
-            version: ServerVersion::V2022,
+            version,
             policy: LogPolicy::native(),
             max_server_memory_bytes: 64 << 20,
             instant_file_initialization: true,

@@ -6,11 +6,13 @@
 //! modify.rs   JSON_MODIFY
 //! build.rs    JSON_OBJECT, JSON_ARRAY
 //! open.rs     OPENJSON
+//! contains.rs JSON_CONTAINS
 //! ```
 //! A text is read once, from beginning to end, and the value at the path is kept as a position in the text: other values are not built.
 //! Numbers are returned as written.
 
 mod build;
+mod contains;
 mod modify;
 mod open;
 mod path;
@@ -51,6 +53,14 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         .told("text, kind: 1 if the text is a JSON object or array, or of the kind VALUE, SCALAR, ARRAY or OBJECT"),
     signature("json_path_exists", 2, &[Text, Text], INT, json_path_exists)
         .told("json, path: 1 if there is a value at a path"),
+    signature(
+        "json_contains",
+        2,
+        &[Any, Any, Any, Any],
+        Computed(contains::answer_type),
+        contains::json_contains,
+    )
+    .told("json, value, path, mode: 1 if one of the values at a path is the value, or is LIKE it in mode 1"),
     signature(
         "json_modify",
         3,

@@ -12,6 +12,14 @@ pub(super) enum Step {
     Element(usize),
 }
 
+/// A step of a path that may lead to several values.
+#[derive(Debug, PartialEq)]
+pub(super) enum Selector {
+    One(Step),
+    /// `[*]`: the elements of an array.
+    Every,
+}
+
 /// `[lax | strict] $.a."b c"[0]`
 #[derive(Debug, PartialEq)]
 pub(super) struct Path {
@@ -47,6 +55,33 @@ pub(super) fn path_of(text: &str) -> Result<Path> {
 /// # Errors
 /// 13607 for a malformed path.
 pub(super) fn any_path_of(text: &str) -> Result<Path> {
+    let (appends, strict, steps) = parsed(text, step_of)?;
+    Ok(Path { appends, strict, steps })
+}
+
+/// The steps of a path that may have `[*]`. Its mode is read, and changes nothing.
+///
+/// # Errors
+/// 13607 for a malformed path.
+pub(super) fn selectors_of(text: &str) -> Result<Vec<Selector>> {
+    let (appends, _, steps) = parsed(text, |text| match behind_every(text) {
+        Some(behind) => Some((Selector::Every, behind)),
+        None => step_of(text).map(|(step, behind)| (Selector::One(step), behind)),
+    })?;
+    match appends {
+        true => Err(messages::malformed_json_path('a', text.find('a').unwrap_or_default())),
+        false => Ok(steps),
+    }
+}
+
+/// What follows `[*]` at the beginning of a text.
+fn behind_every(text: &str) -> Option<&str> {
+    let (inner, behind) = text.strip_prefix('[')?.split_once(']')?;
+    (inner.trim() == "*").then_some(behind)
+}
+
+/// Whether a path begins with `append`, whether it is strict, and its steps.
+fn parsed<'t, S>(text: &'t str, step_of: impl Fn(&'t str) -> Option<(S, &'t str)>) -> Result<(bool, bool, Vec<S>)> {
     let malformed = |at: usize| {
         let (position, character) = place_of(text, at);
         messages::malformed_json_path(character, position)
@@ -66,7 +101,7 @@ pub(super) fn any_path_of(text: &str) -> Result<Path> {
         steps.push(step);
         rest = behind;
     }
-    Ok(Path { appends, strict, steps })
+    Ok((appends, strict, steps))
 }
 
 /// The step at the beginning of a path, and what follows it.

@@ -159,7 +159,7 @@ fn bound_name(context: &SystemContext<'_>, bound: Option<&BoundExpression>) -> V
 }
 
 /// `user table`, `stored procedure`, ...
-fn kind(row: &ObjectRow) -> String {
+pub(super) fn kind(row: &ObjectRow) -> String {
     match row.kind.0 {
         "P" => "stored procedure".to_owned(),
         "FN" => "scalar function".to_owned(),

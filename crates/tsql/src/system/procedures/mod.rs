@@ -12,6 +12,7 @@ mod catalog_modules;
 mod columns_100;
 mod configuration;
 mod database;
+mod depends;
 mod errorlog;
 mod extended_property;
 mod files;
@@ -84,7 +85,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 28] = [
+const TABLES: [&[SystemProcedure]; 29] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -98,6 +99,7 @@ const TABLES: [&[SystemProcedure]; 28] = [
     privileges::PROCEDURES,
     help::PROCEDURES,
     help_constraint::PROCEDURES,
+    depends::PROCEDURES,
     statistics::PROCEDURES,
     triggers::PROCEDURES,
     refresh::PROCEDURES,

@@ -12,7 +12,6 @@ use super::{NAME, SystemProcedure, in_transaction, text};
 use crate::ast::Name;
 use crate::messages;
 use crate::modules::{ColumnChange, dependent_on_column, dependent_on_object};
-use crate::views::constraints_of;
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[SystemProcedure {
     name: "sp_rename",
@@ -219,18 +218,11 @@ fn find(context: &SystemContext<'_>, schema: &str, name: &str) -> Option<Arc<Cat
 
 fn constraint_of_name(context: &SystemContext<'_>, schema: &str, name: &str) -> Option<Item> {
     let schema = if schema.is_empty() { "dbo" } else { schema };
-    let objects = context.database.catalog.objects(context.session_id);
-    objects.into_iter().find_map(|object| {
-        let ObjectDefinition::Table(table) = &object.definition else {
-            return None;
-        };
-        if !table.schema.eq_ignore_ascii_case(schema) {
-            return None;
-        }
-        let constraint = constraints_of(table).find(|constraint| constraint.name.eq_ignore_ascii_case(name));
-        let id = constraint.map(|constraint| constraint.object_id);
-        id.map(|id| Item::Constraint(object.clone(), id))
-    })
+    let found = context
+        .database
+        .catalog
+        .find_constraint(schema, name, context.session_id);
+    found.map(|(table, id)| Item::Constraint(table, id))
 }
 
 /// 15333 for a name with another database's.
