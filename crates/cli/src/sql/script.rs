@@ -113,6 +113,9 @@ mod tests {
         let refused = text_within(&mut io::repeat(b' '), 8 << 20).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(refused.to_string(), "a script has at most 8 MB");
-        assert_eq!(text_within(&mut io::repeat(b' ').take(8 << 20), 8 << 20).unwrap().len(), 8 << 20);
+        assert_eq!(
+            text_within(&mut io::repeat(b' ').take(8 << 20), 8 << 20).unwrap().len(),
+            8 << 20
+        );
     }
 }

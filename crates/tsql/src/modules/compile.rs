@@ -139,7 +139,7 @@ pub enum ModuleBody {
     },
     /// `RETURNS TABLE`: a query over the parameters.
     Inline {
-        scope: VariableScope,
+        scope: Box<VariableScope>,
         query: Box<Query>,
     },
     /// `RETURNS @table TABLE (...)`.
@@ -341,7 +341,10 @@ fn function_body(
                 .iter()
                 .any(|option| option == "RETURNS NULL ON NULL INPUT"),
         },
-        FunctionBody::InlineTable(query) => ModuleBody::Inline { scope, query },
+        FunctionBody::InlineTable(query) => ModuleBody::Inline {
+            scope: Box::new(scope),
+            query,
+        },
         FunctionBody::Table {
             variable,
             elements,

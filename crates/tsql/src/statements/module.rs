@@ -335,7 +335,7 @@ impl Executor<'_> {
             let scope_of_view = VariableScope::default();
             let (columns, scope, query): (&[Identifier], _, _) = match &module.body {
                 ModuleBody::View(view) => (&view.columns, &scope_of_view, &view.query),
-                ModuleBody::Inline { scope, query } => (&[], scope, &**query),
+                ModuleBody::Inline { scope, query } => (&[], &**scope, &**query),
                 _ => return Ok(()),
             };
             let text = ModuleQuery {

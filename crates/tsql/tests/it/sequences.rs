@@ -276,7 +276,7 @@ fn a_decimal_sequence_has_the_bounds_of_its_type() {
     story.again(Again::Kill, "d");
     story.run("use d");
     assert_eq!(story.rows("select next value for widest"), [end]);
-    assert_eq!(story.rows("select next value for widest"), [wide.clone()]);
+    assert_eq!(story.rows("select next value for widest"), std::slice::from_ref(&wide));
     assert_eq!(story.errors("select next value for widest"), [11728]);
     story.again(Again::StopStart, "d");
     story.run("use d");
