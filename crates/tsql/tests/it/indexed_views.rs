@@ -742,14 +742,14 @@ fn a_row_that_an_update_leaves_as_it_is_is_passed_by() {
     run(&mut other, &["use d", "begin transaction insert b values (12, 2)"]);
     // What reads the other table waits for the row that is not committed.
     run(&mut session, &["set lock_timeout 0"]);
-    assert_eq!(error(&mut session, "update a set name = 'o' where id = 1").0, 1222);
+    assert_eq!(error(&mut session, "update a set name = 'o' where id = 1"), 1222);
     run(&mut session, &["update a set name = 'n', f = 0 where id = 1"]);
     let merge = "merge a using (select 1 id) s on a.id = s.id when matched then update set name = 'n';";
     run(&mut session, &[merge]);
     // Other letters and another zero are other bytes, though they are equal.
     for change in ["name = 'N'", "f = -0e0"] {
         assert_eq!(
-            error(&mut session, &format!("update a set {change} where id = 1")).0,
+            error(&mut session, &format!("update a set {change} where id = 1")),
             1222,
             "{change}"
         );
