@@ -74,9 +74,11 @@ impl Printer<'_> {
     pub(super) fn unpivot(&self, query: &Query, alias: &str) -> String {
         let query = self.query(query);
         if self.is(Dialect::TransactSql) {
+            // Its columns are of one type (8167): a rank is a bigint, and a count is not.
             return format!(
                 "(select u.x0 as x0, cast(u.name as varchar(10)) as name, u.value as value \
-                 from ({query}) as q unpivot (value for name in (x1, x2)) as u) as {alias}"
+                 from (select r.x0 as x0, cast(r.x1 as int) as x1, cast(r.x2 as int) as x2 from ({query}) as r) as q \
+                 unpivot (value for name in (x1, x2)) as u) as {alias}"
             );
         }
         let part = |column: &str| {
