@@ -181,7 +181,7 @@ public class Migrations {
         step("and not in the history", 0, () -> value(database, "select count(*) from dbo.flyway_schema_history where version = '5'"));
         Files.delete(broken);
 
-        Path backup = write(folder, "V6__option.sql", "ALTER DATABASE CURRENT SET AUTO_UPDATE_STATISTICS OFF;\nGO\nCREATE TABLE shop.later (id int);\n");
+        write(folder, "V6__option.sql", "ALTER DATABASE CURRENT SET AUTO_UPDATE_STATISTICS OFF;\nGO\nCREATE TABLE shop.later (id int);\n");
         write(folder, "V6__option.sql.conf", "executeInTransaction=false\n");
         step("a migration outside a transaction", 1, () -> flyway.migrate().migrationsExecuted);
         write(folder, "V7__mixed.sql", "SELECT 1 FROM shop.nowhere;\n");

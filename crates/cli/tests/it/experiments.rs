@@ -95,7 +95,13 @@ fn dml() {
 
 #[test]
 fn growth() {
-    let configurations = ["test1-classic", "test2-native", "test3-native", "percent-classic"];
+    let configurations = [
+        "test1-classic",
+        "test2-native",
+        "test3-native",
+        "test6-native",
+        "percent-classic",
+    ];
     let file = tiny("growth", &configurations);
     // 768 KB make 3 VLFs, growing to 1 MB one, to 2 MB four; then two growths by 1 MB, or one by 2 MB, of four VLFs each.
     for (configuration, vlf_count) in [("test1-classic", 16.0), ("test2-native", 16.0), ("test3-native", 12.0)] {

@@ -21,8 +21,8 @@
 //!    ended. It waits, and counts the combination if the other commits. The earlier one cannot have counted it unless the later one had
 //!    ended. If each waits for the other, one is the victim of the deadlock (1205). Who only moves a row in an index of its table, where a
 //!    scan of that might miss it, looks at the other tables as well (`bind::kept_views`).
-//!    A row that an update leaves as it is, is not written: nothing on its page tells others that it is locked, so they read it without waiting. The
-//!    views pass it by, which it leaves as they are.
+//!    An update that leaves a row as it is does not write it: nothing on its page tells others that it is locked, so they read it without waiting.
+//!    The views are right without it and skip it.
 //! 2. Two transactions that change one row of the view wait for each other at that row, or at its key if it is not there yet
 //!    (`engine::session`, `view_rows`). So no sum is computed from one that may be rolled back.
 //! 3. Under SNAPSHOT a row of the view that was changed since the snapshot is a conflict (3960), as in a table.
@@ -117,8 +117,8 @@ impl<'p> ViewChanges<'p> {
 
     /// Takes in a row that was changed, with all of its columns.
     pub(super) fn note(&mut self, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<()> {
-        let is_left = matches!((old, new), (Some(old), Some(new)) if is_left_as_it_is(old, new));
-        if is_left || self.views.is_empty() {
+        let is_left = || matches!((old, new), (Some(old), Some(new)) if is_left_as_it_is(old, new));
+        if self.views.is_empty() || is_left() {
             return Ok(());
         }
         let workspace = &self.context.session.instance.workspace;
