@@ -10,6 +10,9 @@ use engine::types::Value;
 
 const ROWS_PER_CHUNK: usize = 256;
 
+/// Values in a line of a processor's cache, 64 bytes.
+const VALUES_PER_LINE: usize = 64 / size_of::<Value>();
+
 /// Rows in the order in which they came.
 #[derive(Default)]
 pub(super) struct RowStore {
@@ -61,6 +64,13 @@ impl RowStore {
         chunk
             .and_then(|chunk| chunk.get(start..start + self.width))
             .unwrap_or_default()
+    }
+
+    /// Brings rows into the processor's cache that are asked for next. Rows that lie apart are waited for one after another where each is used before the
+    /// next one is known; read side by side they come at once.
+    pub(super) fn fetch(&self, numbers: impl Iterator<Item = usize>) {
+        let values = numbers.flat_map(|number| self.row(number).iter().step_by(VALUES_PER_LINE));
+        std::hint::black_box(values.filter(|value| value.is_null()).count());
     }
 
     /// As [`RowStore::row`], to be changed or taken.
