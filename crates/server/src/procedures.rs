@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use engine::error::Error;
 use engine::memory::Charge;
 use engine::types::Text;
-use tds::{ColumnType, Procedure, RpcParameter, RpcRequest, Value};
+use tds::{Column, ColumnType, Procedure, RpcParameter, RpcRequest, Value, XmlCollection};
 use tsql::session::{Message, ResultSink as _};
 
 use crate::backend::{BackendSession, ParameterizedSql};
@@ -77,7 +77,7 @@ impl PreparedStatements {
             declarations,
             is_call,
         })?;
-        answer.values.insert(0, (0, Value::Int(handle)));
+        answer.values.insert(0, AnsweredValue::handle(handle));
         Ok(answer)
     }
 
@@ -101,8 +101,28 @@ impl PreparedStatements {
 /// What a call is answered with behind its results.
 struct Answer {
     status: i32,
-    /// The output parameters by the place of their arguments.
-    values: Vec<(usize, Value)>,
+    /// The output parameters.
+    values: Vec<AnsweredValue>,
+}
+
+/// An output parameter.
+struct AnsweredValue {
+    /// The place of its argument in the request.
+    place: usize,
+    value: Value,
+    /// The schema collection of typed xml.
+    xml_collection: Option<XmlCollection>,
+}
+
+impl AnsweredValue {
+    /// The handle of a prepared text, the first argument.
+    fn handle(handle: i32) -> AnsweredValue {
+        AnsweredValue {
+            place: 0,
+            value: Value::Int(handle),
+            xml_collection: None,
+        }
+    }
 }
 
 impl Answer {
@@ -110,9 +130,13 @@ impl Answer {
     fn of_call(results: &mut Results<'_>, arguments: &[RpcParameter], first_argument: usize) -> Self {
         let returned = results.take_returned();
         let mut values = Vec::new();
-        for (place, value) in returned.for_arguments(arguments) {
-            match value {
-                Ok(value) => values.push((place + first_argument, value)),
+        for returned in returned.for_arguments(arguments) {
+            match returned.value {
+                Ok(value) => values.push(AnsweredValue {
+                    place: returned.place + first_argument,
+                    value,
+                    xml_collection: returned.xml_collection,
+                }),
                 Err(error) => results.tell(&error),
             }
         }
@@ -152,8 +176,8 @@ pub(crate) fn serve<S: BackendSession>(
         }
     };
     results.tokens().return_status(answer.status);
-    for (index, value) in answer.values {
-        write_output(request, index, &value, results);
+    for output in answer.values {
+        write_output(request, &output, results);
     }
     results.procedure_done(more);
 }
@@ -199,15 +223,19 @@ fn type_name(column: ColumnType) -> &'static str {
     }
 }
 
-fn write_output(request: &RpcRequest, index: usize, value: &Value, results: &mut Results<'_>) {
-    let Some(parameter) = request.parameters.get(index) else {
+fn write_output(request: &RpcRequest, output: &AnsweredValue, results: &mut Results<'_>) {
+    let Some(parameter) = request.parameters.get(output.place) else {
         return;
     };
-    let ordinal = u16::try_from(index).unwrap_or(u16::MAX);
-    let column_type = output_type(parameter.column_type, value);
-    let written = results
-        .tokens()
-        .return_value(ordinal, &parameter.name, column_type, value);
+    let ordinal = u16::try_from(output.place).unwrap_or(u16::MAX);
+    let column = Column {
+        xml_collection: output.xml_collection.clone(),
+        ..Column::new(
+            parameter.name.as_str(),
+            output_type(parameter.column_type, &output.value),
+        )
+    };
+    let written = results.tokens().return_value(ordinal, &column, &output.value);
     if let Err(reason) = written {
         results.tell(&notices::row_mismatch(&reason.to_string()));
     }
@@ -265,7 +293,7 @@ fn dispatch<S: BackendSession>(
             })?;
             Ok(Answer {
                 status: 0,
-                values: vec![(0, Value::Int(handle))],
+                values: vec![AnsweredValue::handle(handle)],
             })
         }
         Procedure::Execute => execute(session, prepared, &arguments, results),

@@ -13,9 +13,10 @@
 use std::io::Write;
 
 use engine::error::Error;
-use engine::types::{SqlType, Value};
+use engine::types::Value;
 use tds::token::{Done, DoneKind, EnvironmentChange, ServerMessage, TokenWriter};
 use tsql::session::{CallEnd, DoneKind as Finished, Message, ResultColumn, ResultSink, SinkClosed, TransactionEvent};
+use tsql::sink::OutputParameter;
 
 use crate::inbox::Signals;
 use crate::notices;
@@ -310,8 +311,8 @@ impl ResultSink for Results<'_> {
         self.after_token()
     }
 
-    fn output_parameter(&mut self, name: &str, sql_type: SqlType, value: &Value) {
-        self.returned.add(name, sql_type, value);
+    fn output_parameter(&mut self, output: OutputParameter<'_>) {
+        self.returned.add(output);
     }
 }
 

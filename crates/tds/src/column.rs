@@ -525,13 +525,8 @@ impl Column {
         }
     }
 
-    /// Appends the column's part of COLMETADATA, its type as `version` gets it; `collation` is the database's.
-    pub(crate) fn write(&self, out: &mut Vec<u8>, version: TdsVersion, collation: Collation) {
-        // Bits 2-3 "updatable: unknown" (2) is what SQL Server sends for ordinary results.
-        let flags = u16::from(self.nullable) | 0x08 | u16::from(self.identity) << 4;
-        let wire = self.column_type.for_version(version);
-        put_user_type(out, version, self.user_type);
-        out.extend_from_slice(&flags.to_le_bytes());
+    /// Appends its TYPE_INFO as a wire type, xml with its schema collection.
+    pub(crate) fn write_type_info(&self, out: &mut Vec<u8>, wire: ColumnType, collation: Collation) {
         match (wire, &self.xml_collection) {
             (ColumnType::Xml, Some(collection)) => {
                 out.extend_from_slice(&[XML_TOKEN, 1]);
@@ -541,6 +536,16 @@ impl Column {
             }
             _ => wire.write_type_info(out, self.collation.unwrap_or(collation)),
         }
+    }
+
+    /// Appends the column's part of COLMETADATA, its type as `version` gets it; `collation` is the database's.
+    pub(crate) fn write(&self, out: &mut Vec<u8>, version: TdsVersion, collation: Collation) {
+        // Bits 2-3 "updatable: unknown" (2) is what SQL Server sends for ordinary results.
+        let flags = u16::from(self.nullable) | 0x08 | u16::from(self.identity) << 4;
+        let wire = self.column_type.for_version(version);
+        put_user_type(out, version, self.user_type);
+        out.extend_from_slice(&flags.to_le_bytes());
+        self.write_type_info(out, wire, collation);
         if wire.is_large_object() {
             // The table's name: none, as one empty part.
             if version.is_2005_or_later() {

@@ -9,7 +9,7 @@
 
 use std::io::{self, Write};
 
-use crate::column::{Collation, Column, ColumnType, put_b_varchar, put_us_varchar, put_user_type};
+use crate::column::{Collation, Column, put_b_varchar, put_us_varchar, put_user_type};
 use crate::login::FEATURE_UTF8_SUPPORT;
 use crate::packet::PacketWriter;
 use crate::row::{RowError, RowWriter, Slot, without_large_objects};
@@ -267,13 +267,8 @@ impl TokenWriter {
     }
 
     /// RETURNVALUE: an output parameter after the procedure ended.
-    pub fn return_value(
-        &mut self,
-        ordinal: u16,
-        name: &str,
-        column_type: ColumnType,
-        value: &Value,
-    ) -> Result<(), RowError> {
+    pub fn return_value(&mut self, ordinal: u16, parameter: &Column, value: &Value) -> Result<(), RowError> {
+        let column_type = parameter.column_type;
         let (version, collation) = (self.version, self.collation);
         let slot = Slot {
             declared: column_type,
@@ -284,11 +279,11 @@ impl TokenWriter {
         let start = out.len();
         out.push(0xAC);
         out.extend_from_slice(&ordinal.to_le_bytes());
-        put_b_varchar(out, name);
+        put_b_varchar(out, &parameter.name);
         out.push(1);
         put_user_type(out, version, 0);
         out.extend_from_slice(&0u16.to_le_bytes());
-        slot.wire.write_type_info(out, collation);
+        parameter.write_type_info(out, slot.wire, collation);
         let slots = [slot];
         let mut row = RowWriter::new(out, &slots, collation, start);
         row.value(value);

@@ -331,7 +331,8 @@ fn every_other_token() -> Vec<u8> {
     });
     writer.order(&[1, 3]);
     writer.return_status(-4);
-    writer.return_value(2, "@out", ColumnType::Int, &Value::Int(8)).unwrap();
+    let out = Column::new("@out", ColumnType::Int);
+    writer.return_value(2, &out, &Value::Int(8)).unwrap();
     let done = Done {
         more: true,
         error: true,

@@ -158,9 +158,13 @@ pub(crate) enum KeptList {
 /// The values of a list.
 #[derive(Debug)]
 pub(crate) struct KnownValues {
-    /// In ascending order.
     pub(crate) values: Vec<Value>,
+    /// The places of the values, in ascending order of these.
+    pub(crate) order: Vec<u32>,
     pub(crate) has_null: bool,
+    /// The memory of all of them.
+    #[expect(dead_code, reason = "kept for what its end gives back")]
+    pub(crate) grant: Grant,
 }
 
 impl<'s> Context<'s> {

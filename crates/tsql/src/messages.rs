@@ -7,6 +7,7 @@ mod bulk_files;
 mod clr;
 mod cursors;
 mod data_spaces;
+mod dependencies;
 mod indexed_views;
 mod json;
 mod large_objects;
@@ -17,6 +18,7 @@ pub(crate) use bulk_files::*;
 pub(crate) use clr::*;
 pub(crate) use cursors::*;
 pub(crate) use data_spaces::*;
+pub(crate) use dependencies::*;
 pub(crate) use indexed_views::*;
 pub(crate) use json::*;
 pub(crate) use large_objects::*;
@@ -876,15 +878,15 @@ engine::messages! { pub(crate) fn;
     /// 8183: a constraint at a computed column of which rows have nothing.
     constraint_at_virtual() = 8183, 16, 1, "Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, and NOT NULL constraints require that computed columns be persisted.";
     /// 10609: a filter that reads a computed column.
-    filter_of_computed(index: &str, table: &str, column: &str) = 10609, 16, 1, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is a computed column. Rewrite the filter expression so that it does not include this column.";
+    filter_of_computed(kind: &str, index: &str, table: &str, column: &str) = 10609, 16, 1, "Filtered {kind} '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is a computed column. Rewrite the filter expression so that it does not include this column.";
     /// 10611: a filter whose column would have to be converted.
-    filter_of_higher_type(index: &str, table: &str, column: &str) = 10611, 16, 1, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is compared with a constant of higher data type precedence or of a different collation. Converting a column to the data type of a constant is not supported for filtered index. To resolve this error, explicitly convert the constant to the same data type and collation as the column '{column}'.";
+    filter_of_higher_type(kind: &str, index: &str, table: &str, column: &str) = 10611, 16, 1, "Filtered {kind} '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is compared with a constant of higher data type precedence or of a different collation. Converting a column to the data type of a constant is not supported for filtered {kind}. To resolve this error, explicitly convert the constant to the same data type and collation as the column '{column}'.";
     /// 10612: a filter whose constant cannot be converted.
-    filter_not_convertible(index: &str, table: &str, column: &str) = 10612, 16, 1, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is compared with a constant that cannot be converted to the data type of the column. Rewrite the filter expression so that it does not include this comparison.";
+    filter_not_convertible(kind: &str, index: &str, table: &str, column: &str) = 10612, 16, 1, "Filtered {kind} '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is compared with a constant that cannot be converted to the data type of the column. Rewrite the filter expression so that it does not include this comparison.";
     /// 10620: a filter that compares with NULL.
-    filter_compares_null(index: &str, table: &str) = 10620, 16, 1, "Filtered index '{index}' cannot be created on table '{table}' because the filter expression contains a comparison with a literal NULL value. Rewrite the comparison to use the IS [NOT] NULL comparison operator to test for NULL values.";
+    filter_compares_null(kind: &str, index: &str, table: &str) = 10620, 16, 1, "Filtered {kind} '{index}' cannot be created on table '{table}' because the filter expression contains a comparison with a literal NULL value. Rewrite the comparison to use the IS [NOT] NULL comparison operator to test for NULL values.";
     /// 10735: a filter that compares something else than a column with a constant.
-    filter_incorrect(index: &str, table: &str) = 10735, 15, 1, "Incorrect WHERE clause for filtered index '{index}' on table '{table}'.";
+    filter_incorrect(kind: &str, index: &str, table: &str) = 10735, 15, 1, "Incorrect WHERE clause for filtered {kind} '{index}' on table '{table}'.";
     /// 5074: a computed column that reads another column.
     column_depends_on_column(computed: &str, column: &str) = 5074, 16, 1, "The column '{computed}' is dependent on column '{column}'.";
     /// 5074: an index that has a column in its filter.

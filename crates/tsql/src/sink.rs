@@ -124,6 +124,29 @@ pub enum TransactionEvent {
     RolledBack(u64),
 }
 
+/// The final value of an OUTPUT parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct OutputParameter<'o> {
+    /// As it is declared, with its `@`.
+    pub name: &'o str,
+    pub sql_type: SqlType,
+    pub value: &'o Value,
+    /// The schema collection of typed xml.
+    pub xml_collection: Option<&'o Arc<XmlCollectionName>>,
+}
+
+impl<'o> OutputParameter<'o> {
+    /// One of a type that has no schema collection.
+    pub fn new(name: &'o str, sql_type: SqlType, value: &'o Value) -> OutputParameter<'o> {
+        OutputParameter {
+            name,
+            sql_type,
+            value,
+            xml_collection: None,
+        }
+    }
+}
+
 /// Receives what a session says.
 pub trait ResultSink {
     /// A result set of these columns is about to be computed. A sink that takes rows of one shape only refuses others here, before
@@ -171,7 +194,7 @@ pub trait ResultSink {
     /// Where the columns of the next result come from, and columns of the keys of their tables that are not among them.
     fn sources(&mut self, _columns: Vec<Option<ColumnSource>>, _hidden: Vec<(ResultColumn, ColumnSource)>) {}
     /// An OUTPUT parameter of a procedure or parametrised batch called by the client.
-    fn output_parameter(&mut self, _name: &str, _sql_type: SqlType, _value: &Value) {}
+    fn output_parameter(&mut self, _output: OutputParameter<'_>) {}
 }
 
 /// A column of rows that a client sends.

@@ -187,7 +187,7 @@ impl ResultSink for Counter {
         Ok(())
     }
 
-    fn output_parameter(&mut self, _: &str, _: SqlType, _: &Value) {}
+    fn output_parameter(&mut self, _: tsql::sink::OutputParameter<'_>) {}
 }
 
 /// A new instance with nothing in it.

@@ -653,6 +653,8 @@ pub struct StatisticsDefinition {
     pub modified: u64,
     /// The type and collation of the first column when it was counted.
     pub leading: (SqlType, Collation),
+    /// Which rows they are of; `None` for all.
+    pub filter: Option<Box<IndexFilter>>,
 }
 
 /// Anything with an object id and a name, and what else the catalog stores.
@@ -829,6 +831,8 @@ struct StoredStatistics {
     #[serde(default)]
     modified: u64,
     leading: (StoredType, Option<String>),
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    filter: Option<Box<IndexFilter>>,
 }
 
 impl From<StatisticsDefinition> for StoredStatistics {
@@ -847,6 +851,7 @@ impl From<StatisticsDefinition> for StoredStatistics {
             content: content.map(|content| StoredContent::new(content, sql_type, collation)),
             modified: statistics.modified,
             leading: (stored_type(sql_type), stored_collation(collation)),
+            filter: statistics.filter,
         }
     }
 }
@@ -875,6 +880,7 @@ impl TryFrom<StoredStatistics> for StatisticsDefinition {
             no_recompute: stored.no_recompute,
             columns: stored.columns,
             modified: stored.modified,
+            filter: stored.filter,
         })
     }
 }

@@ -51,8 +51,8 @@ pub use foreign::{ForeignPath, ForeignRestore, ForeignSet, StoredLsn};
 pub use intent::{CommitDecision, DecidedPart, FileIntent, IntendedFile};
 pub use options::IndexOptions;
 pub use partitioning::{
-    PARTITION_FUNCTION_ID_FIRST, PARTITION_SCHEME_ID_FIRST, PARTITIONS_MAX, PartitionFunction, PartitionRanges,
-    PartitionScheme, Partitioning,
+    PARTITION_FUNCTION_ID_FIRST, PARTITION_SCHEME_ID_FIRST, PARTITIONS_MAX, PartitionDefinitions, PartitionFunction,
+    PartitionRanges, PartitionScheme, Partitioning,
 };
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;

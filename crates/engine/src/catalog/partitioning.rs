@@ -18,9 +18,8 @@ use crate::error::{Error, Result};
 use crate::types::{Collation, KeyDirection, RowLayout, SqlType, Value, encode_stored_key_part};
 use serde::{Deserialize, Serialize};
 
-/// The most partitions of a function. SQL Server has 15,000 since 2012 and had 1,000 (SQL Server docs, "Partitioned tables and indexes"): a
-/// statement opens all partitions of its tables, which that many would make slow.
-pub const PARTITIONS_MAX: usize = 1_000;
+/// The most partitions of a function (sql-docs, "Partitioned tables and indexes").
+pub const PARTITIONS_MAX: usize = 15_000;
 /// `function_id` of the first partition function of a database.
 pub const PARTITION_FUNCTION_ID_FIRST: u32 = 65_536;
 /// `data_space_id` of the first partition scheme of a database: above all filegroups.
@@ -216,23 +215,36 @@ impl TableDefinition {
             && trees.all(|index| index.other_partitions.len() == others)
     }
 
-    /// One of its partitions, counted from 0, as a table that is not partitioned. `None` when the definition has no storage of it.
-    pub fn partition(&self, number: usize) -> Option<TableDefinition> {
-        let mut one = self.clone();
-        one.partitioning = None;
-        one.other_partitions = Vec::new();
+    /// Its partitions, each as a table that is not partitioned.
+    pub fn partitions(&self) -> PartitionDefinitions<'_> {
+        let mut first = self.clone();
+        first.partitioning = None;
+        first.other_partitions = Vec::new();
+        for index in &mut first.indexes {
+            index.other_partitions = Vec::new();
+        }
+        PartitionDefinitions { table: self, first }
+    }
+}
+
+/// The partitions of a table. The boundaries, and the storage of all partitions, are not copied for each of them.
+pub struct PartitionDefinitions<'t> {
+    table: &'t TableDefinition,
+    first: TableDefinition,
+}
+
+impl PartitionDefinitions<'_> {
+    /// A partition, counted from 0. `None` when the definition has no storage of it.
+    pub fn get(&self, number: usize) -> Option<TableDefinition> {
+        let mut one = self.first.clone();
         let Some(other) = number.checked_sub(1) else {
-            one.indexes
-                .iter_mut()
-                .for_each(|index| index.other_partitions = Vec::new());
             return Some(one);
         };
-        if self.heap.is_some() {
-            one.heap = Some(*self.other_partitions.get(other)?);
+        if one.heap.is_some() {
+            one.heap = Some(*self.table.other_partitions.get(other)?);
         }
-        for index in &mut one.indexes {
-            index.storage = *index.other_partitions.get(other)?;
-            index.other_partitions = Vec::new();
+        for (index, own) in one.indexes.iter_mut().zip(&self.table.indexes) {
+            index.storage = *own.other_partitions.get(other)?;
         }
         Some(one)
     }

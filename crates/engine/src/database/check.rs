@@ -160,8 +160,9 @@ impl Database {
                 let test = "its storage is that of its partitions";
                 report.consistency.push(definition_finding(table, test));
             }
+            let partitions = table.partitions();
             for number in 0..table.partition_count() {
-                match table.partition(number) {
+                match partitions.get(number) {
                     Some(partition) => self.check_table(&mut report, &partition, work.work())?,
                     None => break,
                 }
@@ -317,8 +318,9 @@ impl Database {
         let sql_type = sql_type.ok_or_else(|| Error::assertion("a partitioning column that is not there"))?;
         let collation = layout.column_collation(column);
         let ranges = partitioning.ranges(sql_type, collation, KeyDirection::Ascending)?;
+        let partitions = table.partitions();
         for number in 0..table.partition_count() {
-            let Some(partition) = table.partition(number) else {
+            let Some(partition) = partitions.get(number) else {
                 continue;
             };
             let mut strays = BTreeSet::new();

@@ -41,7 +41,8 @@ impl Database {
             if !table.columns.iter().any(|column| column.sql_type.is_spatial()) {
                 continue;
             }
-            let partitions = (0..table.partition_count()).map_while(|number| table.partition(number));
+            let all = table.partitions();
+            let partitions = (0..table.partition_count()).map_while(|number| all.get(number));
             for partition in partitions {
                 self.check_values_of(report, &partition, is_value)?;
             }

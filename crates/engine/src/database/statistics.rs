@@ -211,6 +211,14 @@ impl Database {
         self.change_boot(|boot| boot.has_statistics = true)
     }
 
+    /// The same of statistics of some rows of their table.
+    pub(crate) fn note_filtered_statistics(&self) -> Result<()> {
+        if self.boot.lock().further.has_filtered_statistics {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.further.has_filtered_statistics = true)
+    }
+
     /// The resource locked to create, update or drop statistics of a table, in addition to the table's definition.
     pub fn statistics_lock(&self, table: u32) -> Resource {
         Resource::name(self.id, &format!("statistics of {table}"))

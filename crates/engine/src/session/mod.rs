@@ -35,13 +35,13 @@ pub use filegroups::rowset_id;
 pub use fill::TableFill;
 pub use index_scan::{EntryColumns, IndexEntry, IndexScan, RowReader};
 pub use key_length::{key_bytes_max, key_bytes_range};
-pub use partition_changes::matching_indexes;
+pub use partition_changes::{RebuiltPart, matching_indexes};
 pub use partitioned::PartitionScan;
 pub use parts::{PutAside, TableParts};
 pub use shrink::{Moving, Stayed};
 pub use statistics::{
-    Sampling, all_statistics, columns_of_index, leading_of, next_stats_id, statistics_of_index, tell_if_fatal,
-    update_statistics_aside,
+    CountPlan, Sampling, all_statistics, columns_of_index, leading_of, next_stats_id, statistics_of_index,
+    tell_if_fatal, update_statistics_aside,
 };
 pub use table::{Bound, KeyRange, Table};
 pub use table_scan::TableScan;

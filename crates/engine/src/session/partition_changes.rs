@@ -5,6 +5,7 @@
 //! MERGE     the rows of the partition that goes move to its neighbour; its storage is freed after the commit
 //! SWITCH    two tables exchange the storage of a partition: no page changes
 //! TRUNCATE  partitions get new, empty storage
+//! REBUILD   a partition gets new storage, where its rows, or the entries of one index, are written again
 //! ```
 //! Each is a change of definitions in the session's transaction, under Sch-M on every table: after a rollback, or a crash, the former
 //! definitions name the former storage. Rows that move are logged one by one, as in SQL Server.
@@ -94,6 +95,15 @@ fn table_of(object: &CatalogObject) -> Result<&TableDefinition> {
     table.ok_or_else(|| Error::assertion("only tables have partitions"))
 }
 
+/// What of a partition is written again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RebuiltPart {
+    /// The rows, and the entries of every index.
+    Rows,
+    /// The entries of the index at this place, which is not the clustered one.
+    Index(usize),
+}
+
 impl Session {
     /// New storage for one partition.
     fn new_partition(
@@ -152,6 +162,54 @@ impl Session {
             .modifications(&table)
             .note_rows(opened.row_count().unwrap_or(1));
         self.replace_object(database, object, ObjectDefinition::Table(table))
+    }
+
+    /// Writes a partition, counted from 0, into new storage: its rows with the entries of all indexes, or the entries of one index.
+    ///
+    /// # Errors
+    /// Those of [`Session::lock_definition`], of space and of writing rows.
+    pub fn rebuild_partition(
+        &mut self,
+        database: &Arc<Database>,
+        object: &Arc<CatalogObject>,
+        number: usize,
+        part: RebuiltPart,
+    ) -> Result<Arc<CatalogObject>> {
+        self.lock_definition(database, object)?;
+        let mut table = table_of(object)?.clone();
+        let filegroups = table.partitioning.as_ref().map(|partitioning| &partitioning.filegroups);
+        let filegroup = filegroups.and_then(|filegroups| filegroups.get(number).copied());
+        let filegroup = filegroup.ok_or_else(|| Error::assertion("a partition that is not there"))?;
+        let before = Table::open(database, object)?;
+        before.check_filegroups()?;
+        let place = match part {
+            RebuiltPart::Rows => {
+                let new = self.new_partition(database, &table, filegroup)?;
+                table.exchange(number, &new)?;
+                None
+            }
+            RebuiltPart::Index(place) => {
+                let mut alone = table.clone();
+                alone.heap = None;
+                alone.indexes = table.indexes.get(place).cloned().into_iter().collect();
+                let new = self.new_partition(database, &alone, filegroup)?;
+                let tree = new.trees.first().copied();
+                let tree = tree.ok_or_else(|| Error::assertion("an index that is not there"))?;
+                table.change_roots(|of, all| {
+                    if let Some(root) = all.get_mut(number).filter(|_| of == Some(place)) {
+                        *root = tree;
+                    }
+                })?;
+                Some(place)
+            }
+        };
+        let changed = self.replace_object(database, object, object.definition.with_table(table))?;
+        let opened = Table::open(database, &changed)?;
+        match place {
+            None => self.move_rows(&opened, before.partition(number)?, |_| Ok(true), false)?,
+            Some(place) => opened.partition(number)?.build_index(self, place)?,
+        }
+        Ok(changed)
     }
 
     /// Exchanges the storage of a partition of one table with that of a partition of another; 0 for a table that is not partitioned. The

@@ -75,7 +75,8 @@ impl Partitions {
 
     /// The partition that has this heap or tree.
     pub(super) fn with_rows_at(&self, root: ObjectRoot) -> Option<&Table> {
-        self.tables.iter().find(|table| table.rows_root() == root)
+        let table = self.tables.get(*self.by_unit.get(&root.object)?)?;
+        (table.rows_root() == root).then_some(table)
     }
 
     pub(super) fn tables(&self) -> &[Table] {

@@ -8,7 +8,9 @@
 
 use super::{Session, Table};
 use crate::cancel;
-use crate::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, StatisticsDefinition, TableDefinition};
+use crate::catalog::{
+    CatalogObject, IndexDefinition, IndexFilter, ObjectDefinition, StatisticsDefinition, TableDefinition,
+};
 use crate::database::{Database, IndexUseKind};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
@@ -134,7 +136,7 @@ impl Table {
     pub fn count_statistics(
         &self,
         locks: &LockOwner,
-        plans: &[Plan],
+        plans: &[CountPlan],
         sampling: Sampling,
         updated: (i32, u32),
     ) -> Result<Vec<Option<Content>>> {
@@ -147,8 +149,11 @@ impl Table {
         };
         let limit = (share.clamp(0.0, 1.0) * u64::MAX as f64) as u64;
         self.note_system_scan();
-        let mut collectors: Vec<_> = plans.iter().map(|plan| Collector::new(plan, self.layout())).collect();
-        let mut rows = 0u64;
+        let collectors = plans.iter().map(|plan| Collector::new(&plan.plan, self.layout()));
+        let mut collectors: Vec<_> = collectors.collect();
+        let has_filter = plans.iter().any(|plan| plan.filter.is_some());
+        let mut values = Vec::new();
+        let (mut rows, mut looked_at) = (0u64, 0u64);
         let mut scan = self.scan(locks, ReadMode::Uncommitted)?;
         while scan.next_batch()? {
             cancel::spend(cancel::STEPS_PER_PAGE)?;
@@ -160,15 +165,37 @@ impl Table {
                     continue;
                 }
                 cancel::spend(1)?;
+                looked_at += 1;
                 let row = scan.row(place).unwrap_or_default();
-                for collector in &mut collectors {
-                    collector.add(self.layout(), row)?;
+                if has_filter {
+                    self.layout().decode_into(row, &mut values)?;
+                }
+                for (collector, plan) in collectors.iter_mut().zip(plans) {
+                    let is_meant = match &plan.filter {
+                        Some(filter) => filter.holds(&values, self.layout())?,
+                        None => true,
+                    };
+                    if is_meant {
+                        collector.add(self.layout(), row)?;
+                    }
                 }
             }
         }
-        let finished = collectors.into_iter().map(|collector| match rows {
-            0 => Ok(None),
-            _ => collector.finish(rows, updated).map(Some),
+        let finished = collectors.into_iter().zip(plans).map(|(collector, plan)| {
+            // Of a filter the share among those that were looked at is that among all.
+            let meant = match plan.filter {
+                Some(_) => (rows as f64 * collector.len() as f64 / looked_at.max(1) as f64).round() as u64,
+                None => rows,
+            };
+            match rows {
+                0 => Ok(None),
+                _ => collector.finish(meant, updated).map(|content| {
+                    Some(Content {
+                        unfiltered_rows: rows,
+                        ..content
+                    })
+                }),
+            }
         });
         finished.collect()
     }
@@ -202,6 +229,34 @@ pub fn update_statistics_aside(
     locks.release_all();
 }
 
+/// Statistics that are to be counted.
+#[derive(Debug, Clone)]
+pub struct CountPlan {
+    plan: Plan,
+    /// Which rows count; `None`: all.
+    filter: Option<Box<IndexFilter>>,
+}
+
+impl CountPlan {
+    /// Of columns of all rows.
+    pub fn of(columns: Vec<usize>) -> CountPlan {
+        CountPlan {
+            plan: Plan::of(columns),
+            filter: None,
+        }
+    }
+}
+
+impl StatisticsDefinition {
+    /// What is to be counted for them.
+    pub fn plan(&self) -> CountPlan {
+        CountPlan {
+            plan: Plan::of(self.columns.clone()),
+            filter: self.filter.clone(),
+        }
+    }
+}
+
 /// Whether statistics are still those that the caller knew.
 fn is_still_kept(kept: &[Arc<CatalogObject>], known: &StatisticsDefinition) -> bool {
     let counted = |statistics: &StatisticsDefinition| statistics.content.as_ref().map(|content| content.updated);
@@ -228,7 +283,7 @@ fn count_and_store(
     updated: (i32, u32),
 ) -> Result<()> {
     let table = Table::open(database, object)?;
-    let plans: Vec<Plan> = wanted.iter().map(|known| Plan::of(known.columns.clone())).collect();
+    let plans: Vec<CountPlan> = wanted.iter().map(StatisticsDefinition::plan).collect();
     let counted = table.count_statistics(locks, &plans, Sampling::Usual, updated)?;
     let stored = wanted.into_iter().zip(counted).filter_map(|(statistics, content)| {
         Some(StatisticsDefinition {
@@ -269,6 +324,7 @@ pub fn statistics_of_index(table: &TableDefinition, index: &IndexDefinition) -> 
         columns,
         content: None,
         modified: 0,
+        filter: None,
     }
 }
 
@@ -325,6 +381,9 @@ impl Session {
     /// Those of [`Session::write`].
     pub fn keep_statistics(&mut self, database: &Arc<Database>, mut statistics: StatisticsDefinition) -> Result<()> {
         database.note_statistics()?;
+        if statistics.filter.is_some() {
+            database.note_filtered_statistics()?;
+        }
         self.lock_catalog(database)?;
         let kept = database.catalog.statistics_of(statistics.table, self.id);
         let is_it = |object: &&Arc<CatalogObject>| {
@@ -402,9 +461,7 @@ impl Session {
             _ => Sampling::Usual,
         };
         for index in indexes {
-            let plan = Plan {
-                columns: columns_of_index(index),
-            };
+            let plan = CountPlan::of(columns_of_index(index));
             let content = table
                 .count_statistics(&locks, &[plan], sampling, updated)?
                 .pop()

@@ -62,6 +62,16 @@ impl Collector {
         }
     }
 
+    /// How many rows were added.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether none was.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
     /// Adds a row.
     ///
     /// # Errors
@@ -147,6 +157,7 @@ impl Collector {
             updated,
             rows,
             rows_sampled: sampled as u64,
+            unfiltered_rows: rows,
             average_lengths: lengths.collect(),
             null_rows: null_rows as f64 * scale,
             steps: histogram.finish(densities.first().copied().unwrap_or(1.0)),

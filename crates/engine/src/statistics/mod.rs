@@ -65,10 +65,12 @@ impl Step {
 pub struct Content {
     /// When it was counted: days and ticks.
     pub updated: (i32, u32),
-    /// Rows of the table then.
+    /// Rows of the table then, for which the filter of the statistics holds.
     pub rows: u64,
     /// Rows that were looked at.
     pub rows_sampled: u64,
+    /// All rows of the table then: more than `rows` where the statistics have a filter.
+    pub unfiltered_rows: u64,
     /// For the first column, the first two, and so on: 1 / how many different ones there are.
     pub densities: Vec<f64>,
     /// For the same: bytes of their values, on average.

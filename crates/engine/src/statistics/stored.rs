@@ -13,6 +13,9 @@ pub struct StoredContent {
     updated: (i32, u32),
     rows: u64,
     rows_sampled: u64,
+    /// Absent where it is `rows`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    unfiltered_rows: Option<u64>,
     densities: Vec<f64>,
     average_lengths: Vec<f64>,
     null_rows: f64,
@@ -35,6 +38,7 @@ impl StoredContent {
             updated: content.updated,
             rows: content.rows,
             rows_sampled: content.rows_sampled,
+            unfiltered_rows: (content.unfiltered_rows != content.rows).then_some(content.unfiltered_rows),
             densities: content.densities.clone(),
             average_lengths: content.average_lengths.clone(),
             null_rows: content.null_rows,
@@ -61,6 +65,7 @@ impl StoredContent {
             updated: self.updated,
             rows: self.rows,
             rows_sampled: self.rows_sampled,
+            unfiltered_rows: self.unfiltered_rows.unwrap_or(self.rows),
             densities: self.densities.clone(),
             average_lengths: self.average_lengths.clone(),
             null_rows: self.null_rows,

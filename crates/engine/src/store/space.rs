@@ -734,6 +734,13 @@ impl SpaceMap {
         }
     }
 
+    /// The shared insert state of an object that was just made.
+    pub(super) fn open_new_object(&self, storage: &DatabaseStorage, root: ObjectRoot) -> Result<Arc<ObjectSpace>> {
+        let space = Arc::new(ObjectSpace::of_new(storage, root)?);
+        self.objects.lock().insert(root.object, space.clone());
+        Ok(space)
+    }
+
     /// The shared insert state of an object.
     pub(super) fn open_object(&self, storage: &DatabaseStorage, root: ObjectRoot) -> Result<Arc<ObjectSpace>> {
         let mut objects = self.objects.lock();

@@ -8,8 +8,7 @@ use engine::catalog::{ObjectDefinition, StatisticsDefinition};
 use engine::instance::{Instance, WorkName};
 use engine::log::LogPolicy;
 use engine::seams::{Background, Environment};
-use engine::session::{Sampling, leading_of, update_statistics_aside};
-use engine::statistics::Plan;
+use engine::session::{CountPlan, Sampling, leading_of, update_statistics_aside};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -210,7 +209,7 @@ fn a_page_that_cannot_be_read_while_statistics_are_counted_aside_is_told() {
         insert(&mut session, &table, number, 0);
     }
     session.commit().unwrap();
-    let counted = table.count_statistics(session.locks(), &[Plan::of(vec![2])], Sampling::Full, (1, 1));
+    let counted = table.count_statistics(session.locks(), &[CountPlan::of(vec![2])], Sampling::Full, (1, 1));
     let made = StatisticsDefinition {
         object_id: 0,
         table: table.definition().object_id,
@@ -223,6 +222,7 @@ fn a_page_that_cannot_be_read_while_statistics_are_counted_aside_is_told() {
         columns: vec![2],
         content: counted.unwrap().remove(0).map(Arc::new),
         modified: 0,
+        filter: None,
     };
     database.store_own_statistics(vec![made]).unwrap();
     database.checkpoint().unwrap();

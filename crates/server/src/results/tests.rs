@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use engine::types::{Decimal, HeldForm, HeldSource, HeldValue, Length};
+use engine::types::{Decimal, HeldForm, HeldSource, HeldValue, Length, SqlType};
 use tds::bulk::BulkLoad;
 use tds::{PacketReader, RpcParameter, TdsVersion, Value as WireValue};
 use tds_protocol::{Token, TokenParser};

@@ -3,6 +3,7 @@
 use engine::types::{SqlType, Value};
 use tds::{Collation, Column, RowWriter};
 use tsql::session::ResultColumn;
+use tsql::sink::XmlCollectionName;
 
 use super::values;
 
@@ -31,11 +32,7 @@ impl Announced {
                         .is_character()
                         .then(|| Collation(column.label.collation().wire_bytes())),
                 },
-                xml_collection: column.xml_collection.as_deref().map(|own| tds::XmlCollection {
-                    database: own.database.clone(),
-                    schema: own.schema.clone(),
-                    name: own.name.clone(),
-                }),
+                xml_collection: column.xml_collection.as_deref().map(wire_collection),
                 user_type: match column.sql_type {
                     SqlType::RowVersion => USER_TYPE_TIMESTAMP,
                     _ => 0,
@@ -56,6 +53,15 @@ impl Announced {
         for (value, column) in values.iter().zip(self.columns.iter().skip(first)) {
             values::write(writer, column.sql_type, value);
         }
+    }
+}
+
+/// The names of a schema collection as the wire has them.
+pub(super) fn wire_collection(own: &XmlCollectionName) -> tds::XmlCollection {
+    tds::XmlCollection {
+        database: own.database.clone(),
+        schema: own.schema.clone(),
+        name: own.name.clone(),
     }
 }
 

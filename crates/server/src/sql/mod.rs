@@ -9,6 +9,6 @@ mod values;
 
 pub use backend::{ShutdownHook, SqlBackend, SqlSession};
 pub use columns::Announced;
-pub use returned::Returned;
+pub use returned::{Returned, ReturnedValue};
 pub use sent::whole_text;
 pub use values::{column_type, parameter, to_wire};

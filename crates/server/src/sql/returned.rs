@@ -1,10 +1,13 @@
 //! Return values of a call besides its results.
 
+use std::sync::Arc;
+
 use engine::error::Error;
 use engine::types::{SqlType, Value};
-use tds::{RpcParameter, Value as WireValue};
+use tds::{RpcParameter, Value as WireValue, XmlCollection};
+use tsql::sink::{OutputParameter, XmlCollectionName};
 
-use super::values;
+use super::{columns, values};
 
 /// The status and the output parameters of a call.
 #[derive(Debug, Default)]
@@ -20,26 +23,43 @@ struct Output {
     name: String,
     sql_type: SqlType,
     value: Value,
+    xml_collection: Option<Arc<XmlCollectionName>>,
+}
+
+/// An output parameter as its argument gets it.
+#[derive(Debug)]
+pub struct ReturnedValue {
+    /// The place of the argument.
+    pub place: usize,
+    /// In the type that the client has sent. A value that cannot be converted is its error: a client that has asked for a value must not
+    /// take it for NULL.
+    pub value: Result<WireValue, Error>,
+    /// The schema collection of typed xml.
+    pub xml_collection: Option<XmlCollection>,
 }
 
 impl Returned {
     /// Adds an output parameter, by the name it is declared with.
-    pub fn add(&mut self, name: &str, sql_type: SqlType, value: &Value) {
+    pub fn add(&mut self, output: OutputParameter<'_>) {
         self.outputs.push(Output {
-            name: name.to_owned(),
-            sql_type,
-            value: value.clone(),
+            name: output.name.to_owned(),
+            sql_type: output.sql_type,
+            value: output.value.clone(),
+            xml_collection: output.xml_collection.cloned(),
         });
     }
 
-    /// The output parameters by the place of their arguments, in the types that the client has sent. Values of which no argument wants to
-    /// hear are left out. One that cannot be converted is its error: a client that has asked for a value must not take it for NULL.
-    pub fn for_arguments(&self, arguments: &[RpcParameter]) -> Vec<(usize, Result<WireValue, Error>)> {
-        let mut taken = Vec::new();
+    /// The output parameters for their arguments. Values of which no argument wants to hear are left out.
+    pub fn for_arguments(&self, arguments: &[RpcParameter]) -> Vec<ReturnedValue> {
+        let mut taken: Vec<ReturnedValue> = Vec::new();
         for output in &self.outputs {
             let place = place_of(&output.name, arguments, &taken);
             if let Some((place, sent)) = place.and_then(|place| Some((place, arguments.get(place)?))) {
-                taken.push((place, values::returned(&output.value, output.sql_type, sent)));
+                taken.push(ReturnedValue {
+                    place,
+                    value: values::returned(&output.value, output.sql_type, sent),
+                    xml_collection: output.xml_collection.as_deref().map(columns::wire_collection),
+                });
             }
         }
         taken
@@ -47,11 +67,11 @@ impl Returned {
 }
 
 /// The argument an output parameter belongs to: by its name, or the next output argument without one.
-fn place_of<T>(name: &str, arguments: &[RpcParameter], taken: &[(usize, T)]) -> Option<usize> {
+fn place_of(name: &str, arguments: &[RpcParameter], taken: &[ReturnedValue]) -> Option<usize> {
     let free = || {
         let mut numbered = arguments.iter().enumerate();
         std::iter::from_fn(move || numbered.next())
-            .filter(|(place, sent)| sent.output && !taken.iter().any(|(other, _)| other == place))
+            .filter(|(place, sent)| sent.output && !taken.iter().any(|other| other.place == *place))
     };
     free()
         .find(|(_, sent)| !sent.name.is_empty() && sent.name.eq_ignore_ascii_case(name))
@@ -78,10 +98,10 @@ mod tests {
         let arguments = [argument("@a", false), argument("", true), argument("@B", true)];
         let mut returned = Returned::default();
         for (name, value) in [("@b", 2), ("@first", 1), ("@surplus", 3)] {
-            returned.add(name, SqlType::Int, &Value::Int(value));
+            returned.add(OutputParameter::new(name, SqlType::Int, &Value::Int(value)));
         }
         let found = returned.for_arguments(&arguments).into_iter();
-        let found: Vec<_> = found.map(|(place, value)| (place, value.unwrap())).collect();
+        let found: Vec<_> = found.map(|one| (one.place, one.value.unwrap())).collect();
         assert_eq!(found, [(2, WireValue::Int(2)), (1, WireValue::Int(1))]);
     }
 }

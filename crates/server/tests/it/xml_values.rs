@@ -149,6 +149,19 @@ fn typed_xml_names_its_schema_collection() {
         let payload = batch(&mut client, text);
         assert!(holds(&payload, &metadata(&info, "x")), "{text}: {payload:02X?}");
     }
+    // An OUTPUT parameter names it behind its name, kind, user type and flags, of a text as of a procedure.
+    let sent_as = [&typed(&utf16("<a/>"))[..], &[]].concat();
+    let request = call(
+        "select @x as x; set @x = '<b/>'",
+        "@x xml (sc) output",
+        &[("@x", 1, &sent_as)],
+    );
+    let payload = answer(&mut client, 3, &request);
+    let returned = |info: &[u8]| [&name("@x")[..], &[1, 0, 0, 0, 0, 0, 0], info, &sent("<b/>")].concat();
+    assert!(holds(&payload, &returned(&info)), "{payload:02X?}");
+    let request = call("set @x = '<b/>'", "@x xml output", &[("@x", 1, &sent_as)]);
+    let payload = answer(&mut client, 3, &request);
+    assert!(holds(&payload, &returned(&XML)), "{payload:02X?}");
     // What is made of it has none.
     let made = batch(&mut client, "declare @x xml (sc) = '<a/>' select @x.query('/a') as x");
     assert!(holds(&made, &metadata(&[0xF1, 0], "x")), "{made:02X?}");

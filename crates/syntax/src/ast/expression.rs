@@ -305,6 +305,8 @@ pub struct FunctionCall {
     pub star: bool,
     /// `SUM(DISTINCT x)`.
     pub distinct: bool,
+    /// `JSON_QUERY(... WITH ARRAY WRAPPER)`.
+    pub has_array_wrapper: bool,
     /// `WITHIN GROUP (ORDER BY ...)`.
     pub within_group: Vec<OrderItem>,
     /// `OVER (...)`.

@@ -145,6 +145,8 @@ pub struct Execute {
     pub recompile: bool,
     /// `WITH RESULT SETS`; `None` without it, and for UNDEFINED, which asks for nothing.
     pub result_sets: Option<Vec<ResultSet>>,
+    /// `AS LOGIN = 'name'`, `AS USER = 'name'` behind a text.
+    pub execute_as: Option<ExecutionContext>,
 }
 
 /// A result set of `WITH RESULT SETS (...)`; NONE is a list without any.

@@ -120,6 +120,22 @@ pub enum QueryBody {
     },
 }
 
+impl QueryBody {
+    /// Whether a select list of the query is written with `*`: how many columns it shows is then not said by its text.
+    pub fn has_star(&self) -> bool {
+        match self {
+            QueryBody::Select(select) => {
+                let mut items = select.items.iter();
+                items.any(|item| matches!(item, SelectItem::Wildcard { .. }))
+            }
+            QueryBody::Ordered(query) => query.body.has_star(),
+            QueryBody::SetOperations { first, others } => {
+                first.has_star() || others.iter().any(|(_, other)| other.has_star())
+            }
+        }
+    }
+}
+
 /// Set operators. INTERSECT binds tighter than the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetOperator {

@@ -1,6 +1,6 @@
 //! CREATE, UPDATE and DROP STATISTICS.
 
-use super::{Expression, Identifier, Name, OptionValue};
+use super::{Identifier, IndexFilter, Name, OptionValue};
 
 /// `CREATE STATISTICS name ON table (columns) [WHERE filter] [WITH options]`.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,7 +9,7 @@ pub struct CreateStatistics {
     pub table: Name,
     pub columns: Vec<Identifier>,
     /// `WHERE ...`
-    pub filter: Option<Expression>,
+    pub filter: Option<IndexFilter>,
     /// `WITH ...`; SAMPLE has its number as value and PERCENT or ROWS as argument.
     pub options: Vec<OptionValue>,
 }

@@ -256,8 +256,12 @@ pub enum AlterTableAction {
         /// The names; empty for `ALL`.
         names: Vec<Identifier>,
     },
-    /// `REBUILD [WITH (...)]`.
-    Rebuild(Vec<OptionValue>),
+    /// `REBUILD [PARTITION = ...] [WITH (...)]`.
+    Rebuild {
+        /// The number of the only partition that is meant.
+        partition: Option<Expression>,
+        options: Vec<OptionValue>,
+    },
     /// `SET (...)`.
     Set(Vec<OptionValue>),
     /// `SWITCH ...`.
@@ -298,6 +302,8 @@ pub struct AlterIndex {
     pub name: Option<Identifier>,
     pub table: Name,
     pub action: AlterIndexAction,
+    /// `PARTITION = number` of REBUILD and REORGANIZE: the only partition that is meant.
+    pub partition: Option<Expression>,
     /// `WITH (...)` or `SET (...)`.
     pub options: Vec<OptionValue>,
 }

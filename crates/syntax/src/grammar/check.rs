@@ -277,7 +277,7 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
         StatementKind::AlterTable(alter) => check_alter_table(alter),
         StatementKind::CreateIndex(index) => check_index(index),
         StatementKind::AlterIndex(alter) => check_alter_index(alter),
-        StatementKind::CreateStatistics(create) => check_create_statistics(line, create),
+        StatementKind::CreateStatistics(create) => check_create_statistics(create),
         StatementKind::UpdateStatistics(update) => UPDATE_STATISTICS.admit_all(&update.options),
         StatementKind::CreateSchema(schema) => match &schema.owner {
             Some(owner) if !owner.is("dbo") => {

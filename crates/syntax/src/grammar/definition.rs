@@ -2,7 +2,7 @@
 
 use super::{
     ALTER_INDEX_SET, ALTER_TABLE_SET, CREATE_STATISTICS, INDEX_OPTIONS, Parsed, Place, REBUILD_OPTIONS,
-    REORGANIZE_OPTIONS, SYSTEM_VERSIONING_OPTIONS, value_text,
+    REBUILD_PARTITION_OPTIONS, REORGANIZE_OPTIONS, SYSTEM_VERSIONING_OPTIONS, value_text,
 };
 use crate::ast::{
     AlterIndex, AlterIndexAction, AlterTable, AlterTableAction, ColumnDefinition, ConstraintKind, CreateIndex,
@@ -216,7 +216,7 @@ fn check_index_options(place: &Place, options: &[OptionValue]) -> Parsed<()> {
     })
 }
 
-pub(super) fn check_create_statistics(line: u32, create: &CreateStatistics) -> Parsed<()> {
+pub(super) fn check_create_statistics(create: &CreateStatistics) -> Parsed<()> {
     let CreateStatistics {
         name: _,
         table: _,
@@ -224,15 +224,21 @@ pub(super) fn check_create_statistics(line: u32, create: &CreateStatistics) -> P
         filter,
         options,
     } = create;
-    if filter.is_some() {
-        return refused(line, "WHERE of statistics");
-    }
+    check_filter(filter.as_ref())?;
     CREATE_STATISTICS.admit_all(options)
+}
+
+/// A single partition is rebuilt under fewer options: the others are those of all partitions.
+fn rebuild_options(partition: Option<&Expression>) -> &'static Place {
+    match partition {
+        Some(_) => &REBUILD_PARTITION_OPTIONS,
+        None => &REBUILD_OPTIONS,
+    }
 }
 
 pub(super) fn check_alter_index(alter: &AlterIndex) -> Parsed<()> {
     match alter.action {
-        AlterIndexAction::Rebuild => check_index_options(&REBUILD_OPTIONS, &alter.options),
+        AlterIndexAction::Rebuild => check_index_options(rebuild_options(alter.partition.as_ref()), &alter.options),
         AlterIndexAction::Reorganize => check_index_options(&REORGANIZE_OPTIONS, &alter.options),
         AlterIndexAction::Disable => Ok(()),
         AlterIndexAction::Set => check_index_options(&ALTER_INDEX_SET, &alter.options),
@@ -286,7 +292,9 @@ pub(super) fn check_alter_table(alter: &AlterTable) -> Parsed<()> {
         | AlterTableAction::Hide { .. }
         | AlterTableAction::Switch(_)
         | AlterTableAction::DropPeriod => Ok(()),
-        AlterTableAction::Rebuild(options) => check_index_options(&REBUILD_OPTIONS, options),
+        AlterTableAction::Rebuild { partition, options } => {
+            check_index_options(rebuild_options(partition.as_ref()), options)
+        }
         AlterTableAction::Set(options) => {
             ALTER_TABLE_SET.admit_all(options)?;
             check_versioning(options)?;

@@ -157,7 +157,10 @@ impl Place {
 /// What stands behind an option's name: its value, and what is in parentheses, which changes what the value alone would mean.
 fn option_text(option: &OptionValue) -> Option<String> {
     let value = option.value.as_ref().map(value_text);
-    if option.arguments.is_empty() {
+    // Which partitions are compressed in a way is said beside it.
+    let names_partitions = option.name.ends_with("_COMPRESSION")
+        && matches!(option.arguments.as_slice(), [partitions] if partitions.name == "ON PARTITIONS");
+    if option.arguments.is_empty() || names_partitions {
         return value;
     }
     let inner = |argument: &OptionValue| match option_text(argument) {

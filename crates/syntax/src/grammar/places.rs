@@ -35,6 +35,7 @@ pub const PLACES: &[&Place] = &[
     &ALTER_COLUMN_OPTIONS,
     &DROP_INDEX_OPTIONS,
     &REBUILD_OPTIONS,
+    &REBUILD_PARTITION_OPTIONS,
     &REORGANIZE_OPTIONS,
     &DATABASE_WITH,
     &DATABASE_SET,
@@ -382,6 +383,22 @@ pub const REBUILD_OPTIONS: Place = Place {
         "SORT_IN_TEMPDB" => Advice,
         "STATISTICS_INCREMENTAL" => OFF,
         "STATISTICS_NORECOMPUTE" => Obeyed,
+        "XML_COMPRESSION" => OFF,
+    },
+};
+
+/// WITH of REBUILD PARTITION = number (sql-docs, "ALTER INDEX", `single_partition_rebuild_index_option`).
+pub const REBUILD_PARTITION_OPTIONS: Place = Place {
+    name: "REBUILD PARTITION = number WITH",
+    unknown: Unknown::Option("ALTER INDEX REBUILD PARTITION"),
+    joint: " = ",
+    words: words! {
+        "DATA_COMPRESSION" => Only(&["NONE"]),
+        "MAXDOP" => Advice,
+        "MAX_DURATION" => Refused,
+        "ONLINE" => OFF,
+        "RESUMABLE" => OFF,
+        "SORT_IN_TEMPDB" => Advice,
         "XML_COMPRESSION" => OFF,
     },
 };

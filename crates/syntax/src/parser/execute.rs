@@ -38,6 +38,7 @@ impl Parser<'_> {
             arguments,
             recompile,
             result_sets,
+            execute_as: None,
         })
     }
 
@@ -164,17 +165,12 @@ impl Parser<'_> {
             return Err(self.unexpected());
         }
         self.expect(b')')?;
+        let execute_as = self.text_context()?;
         let result_sets = match self.at_words(&["WITH", "RESULT"])? {
             true => self.execute_options()?.1,
             false => None,
         };
-        let at_server = self.at_word("AT");
-        if at_server || self.at_word("AS") {
-            return Err(ParseError::not_supported(
-                self.line(),
-                &self.current().to_ascii_uppercase(),
-            ));
-        }
+        self.refuse(&["AT"])?;
         let module = ExecuteModule::Text(text);
         Ok(Execute {
             return_variable: None,
@@ -182,7 +178,27 @@ impl Parser<'_> {
             arguments: Vec::new(),
             recompile: false,
             result_sets,
+            execute_as,
         })
+    }
+
+    /// `AS LOGIN = 'name'`, `AS USER = 'name'`, if it is here.
+    fn text_context(&mut self) -> Parsed<Option<ExecutionContext>> {
+        if !self.eat_word("AS")? {
+            return Ok(None);
+        }
+        let of: fn(Expression) -> ExecutionContext = match self.eat_word("LOGIN")? {
+            true => ExecutionContext::Login,
+            false => {
+                self.expect_word("USER")?;
+                ExecutionContext::User
+            }
+        };
+        // A variable may stand in the statement EXECUTE AS alone.
+        match self.at(b'=') && self.peek(1)?.kind == TokenKind::Variable {
+            true => Err(self.unexpected()),
+            false => self.context_name().map(of).map(Some),
+        }
     }
 
     /// True where an argument can start; anything else belongs to the next statement.

@@ -67,12 +67,9 @@ impl Parser<'_> {
     }
 
     /// # Errors
-    /// 40517 at RETURNING of JSON_VALUE and WITH ARRAY WRAPPER of JSON_QUERY, behind an argument.
+    /// 40517 at RETURNING of JSON_VALUE, behind an argument.
     pub(super) fn refuse_json_words(&self, call: &FunctionCall) -> Parsed<()> {
         let name = call.name.object();
-        if name.eq_ignore_ascii_case("JSON_QUERY") && self.at_words(&["WITH", "ARRAY", "WRAPPER"])? {
-            return Err(ParseError::not_supported(self.line(), "WITH ARRAY WRAPPER"));
-        }
         match name.eq_ignore_ascii_case("JSON_VALUE") {
             true => self.refuse(&["RETURNING"]),
             false => Ok(()),

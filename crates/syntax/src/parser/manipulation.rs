@@ -288,6 +288,7 @@ impl Parser<'_> {
                     arguments,
                     star: false,
                     distinct: false,
+                    has_array_wrapper: false,
                     within_group: Vec::new(),
                     over: None,
                 };

@@ -166,15 +166,23 @@ impl Parser<'_> {
         }
     }
 
-    /// `PARTITION = ALL` of REBUILD, which says nothing; a single partition is refused.
-    pub(super) fn rebuilt_partitions(&mut self) -> Parsed<()> {
+    /// `PARTITION = ALL` of REBUILD, which says nothing, or `PARTITION = number`.
+    pub(super) fn rebuilt_partition(&mut self) -> Parsed<Option<Expression>> {
+        if !self.at_word("PARTITION") || !self.peek_word(2, "ALL")? {
+            return self.numbered_partition();
+        }
+        self.expect_word("PARTITION")?;
+        self.expect(b'=')?;
+        self.expect_word("ALL")?;
+        Ok(None)
+    }
+
+    /// `PARTITION = number`, if it is here.
+    pub(super) fn numbered_partition(&mut self) -> Parsed<Option<Expression>> {
         if !self.eat_word("PARTITION")? {
-            return Ok(());
+            return Ok(None);
         }
         self.expect(b'=')?;
-        match self.eat_word("ALL")? {
-            true => Ok(()),
-            false => Err(ParseError::not_supported(self.line(), "REBUILD PARTITION = number")),
-        }
+        self.expression().map(Some)
     }
 }

@@ -172,6 +172,7 @@ impl Parser<'_> {
             arguments: vec![constant(Literal::NationalText(column.text))],
             star: false,
             distinct: false,
+            has_array_wrapper: false,
             within_group: Vec::new(),
             over: None,
             is_method: false,

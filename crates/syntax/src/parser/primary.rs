@@ -251,6 +251,7 @@ impl Parser<'_> {
             arguments: Vec::new(),
             star: false,
             distinct: false,
+            has_array_wrapper: false,
             within_group: Vec::new(),
             over: None,
         };
@@ -304,6 +305,11 @@ impl Parser<'_> {
             };
             call.arguments.push(argument);
             self.refuse_json_words(call)?;
+            let is_query = single && call.name.object().eq_ignore_ascii_case("JSON_QUERY");
+            if is_query && self.at_words(&["WITH", "ARRAY", "WRAPPER"])? {
+                call.has_array_wrapper = self.eat_words(&["WITH", "ARRAY", "WRAPPER"])?;
+                break;
+            }
             let more = self.eat(b',')? || (trim && call.arguments.len() == 1 && self.eat_word("FROM")?);
             if !more {
                 break;
@@ -341,6 +347,7 @@ impl Parser<'_> {
                 arguments: Vec::new(),
                 star: false,
                 distinct: false,
+                has_array_wrapper: false,
                 within_group: Vec::new(),
                 over: Some(over),
                 is_method: false,
@@ -555,6 +562,7 @@ fn plain_call(name: Name, arguments: Vec<Expression>) -> FunctionCall {
         arguments,
         star: false,
         distinct: false,
+        has_array_wrapper: false,
         within_group: Vec::new(),
         over: None,
     }

@@ -11,11 +11,7 @@ impl Parser<'_> {
         self.expect_word("ON")?;
         let table = self.name()?;
         let columns = self.enclosed(Self::identifier)?;
-        let filter = if self.eat_word("WHERE")? {
-            Some(self.condition()?)
-        } else {
-            None
-        };
+        let filter = self.optional_filter()?;
         let statistics = CreateStatistics {
             name,
             table,

@@ -551,7 +551,8 @@ impl Parser<'_> {
         }
     }
 
-    fn optional_filter(&mut self) -> Parsed<Option<IndexFilter>> {
+    /// `WHERE condition`, if it is here.
+    pub(super) fn optional_filter(&mut self) -> Parsed<Option<IndexFilter>> {
         if !self.eat_word("WHERE")? {
             return Ok(None);
         }
@@ -605,11 +606,12 @@ impl Parser<'_> {
         self.expect_word("ON")?;
         let table = self.name()?;
         self.refuse(&["RESUME", "PAUSE", "ABORT", "FOR"])?;
+        let mut partition = None;
         let (action, options) = if self.eat_word("REBUILD")? {
-            self.rebuilt_partitions()?;
+            partition = self.rebuilt_partition()?;
             (AlterIndexAction::Rebuild, self.optional_with_options()?)
         } else if self.eat_word("REORGANIZE")? {
-            self.refuse(&["PARTITION"])?;
+            partition = self.numbered_partition()?;
             (AlterIndexAction::Reorganize, self.optional_with_options()?)
         } else if self.eat_word("DISABLE")? {
             (AlterIndexAction::Disable, Vec::new())
@@ -621,6 +623,7 @@ impl Parser<'_> {
             name,
             table,
             action,
+            partition,
             options,
         })))
     }
@@ -706,8 +709,9 @@ impl Parser<'_> {
         } else if self.eat_word("SWITCH")? {
             self.switch_partition()?
         } else if self.eat_word("REBUILD")? {
-            self.rebuilt_partitions()?;
-            AlterTableAction::Rebuild(self.optional_with_options()?)
+            let partition = self.rebuilt_partition()?;
+            let options = self.optional_with_options()?;
+            AlterTableAction::Rebuild { partition, options }
         } else if self.eat_word("SET")? {
             AlterTableAction::Set(self.enclosed(Self::inner_option)?)
         } else {

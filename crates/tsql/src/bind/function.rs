@@ -78,6 +78,7 @@ impl<'a> Binder<'a> {
             }
             "json_object" => self.json_object(&call.arguments),
             "json_array" => self.json_array(&call.arguments),
+            "json_query" if call.has_array_wrapper => self.json_query_wrapped(&name, &call.arguments),
             "json_modify" => self.json_modify(&call.arguments),
             "update" => self.update_test(&call.arguments),
             "textptr" => self.text_pointer(&call.arguments),
@@ -94,6 +95,29 @@ impl<'a> Binder<'a> {
                 self.resolved(signature, arguments)
             }
         }
+    }
+
+    /// `JSON_QUERY(document, path WITH ARRAY WRAPPER)`: "supported only if the input is a json type" (sql-docs, "JSON_QUERY").
+    ///
+    /// # Errors
+    /// 8116 for a document of another type; the page has no number for it.
+    fn json_query_wrapped(&mut self, name: &str, arguments: &'a [Expression]) -> Result<Expr> {
+        let signature = functions::find(name).ok_or_else(|| functions::unknown(name))?;
+        let mut arguments = self.expressions(arguments)?;
+        if let [document] = arguments.as_slice()
+            && document.sql_type == SqlType::Json
+        {
+            arguments.push(Expr::constant(Value::from("$"), SqlType::NVarChar(Length::Max)));
+        }
+        let own = arguments.first().map_or(SqlType::Json, |document| document.sql_type);
+        if own != SqlType::Json {
+            return Err(messages::invalid_argument_type(own.name(), 1, name));
+        }
+        let mut called = self.resolved(signature, arguments)?;
+        if let ExprKind::Function { arguments, .. } = &mut called.kind {
+            arguments.push(flag(true));
+        }
+        Ok(called)
     }
 
     /// `[database.]$PARTITION.function(value)`.

@@ -1,5 +1,6 @@
 //! One source of FROM: a table, a view, a common table expression, a table variable, a function, a query, VALUES.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -387,7 +388,8 @@ impl<'a> Binder<'a> {
             return Err(messages::invalid_object_name(&exposed));
         };
         let names = (exposed.as_str(), view.name.object());
-        self.ask_inside(names, &view.columns, &view.query.body, QueryKind::View, from)?;
+        let columns = names_of_columns(view, object);
+        self.ask_inside(names, &columns, &view.query.body, QueryKind::View, from)?;
         let scope = VariableScope::default();
         let schema = object.definition.qualified_name().map(|(schema, _)| schema);
         let session = self.session;
@@ -398,7 +400,7 @@ impl<'a> Binder<'a> {
         })?;
         self.note_offset(&view.query);
         self.check_inside(view, view.name.object())?;
-        self.derived_columns(plan, &view.columns, &view.name.to_string(), exposed, from)
+        self.derived_columns(plan, &columns, &view.name.to_string(), exposed, from)
     }
 
     /// Binds a piece of a module, which sees its own database and variables and nothing that is around here; what it takes counts
@@ -836,5 +838,17 @@ pub(crate) fn column_list_mismatch(table: &str, listed: usize, columns: usize) -
         messages::column_list_too_long(table)
     } else {
         messages::column_list_too_short(table)
+    }
+}
+
+/// The names of a view's columns: those that the catalog has for them, which `sp_rename` changes. Of a query with `*`, whose columns its sources
+/// decide, they are the query's own.
+fn names_of_columns<'v>(view: &'v ast::CreateView, object: &CatalogObject) -> Cow<'v, [Identifier]> {
+    match &object.definition {
+        ObjectDefinition::Module(module) if !module.columns.is_empty() && !view.query.body.has_star() => {
+            let names = module.columns.iter().map(|column| Identifier::new(&column.name));
+            Cow::Owned(names.collect())
+        }
+        _ => Cow::Borrowed(&view.columns),
     }
 }

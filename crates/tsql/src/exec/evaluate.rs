@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use engine::cancel;
 use engine::error::{Error, Result};
 use engine::memory::{self, Charge};
 use engine::types::{SqlType, Value};
@@ -72,8 +73,11 @@ pub trait Surroundings {
     }
 
     /// Whether a value that is not NULL is in a list of variables, which has this number; nothing where the items are to be compared one by one.
-    fn search_list(&self, _list: (&ListedValues, u64), _value: &Value) -> Option<Option<bool>> {
-        None
+    ///
+    /// # Errors
+    /// 3617 when the statement is to stop.
+    fn search_list(&self, _list: (&ListedValues, u64), _value: &Value) -> Result<Option<Option<bool>>> {
+        Ok(None)
     }
 
     /// The truth of a condition on a subquery's rows.
@@ -135,7 +139,7 @@ impl Surroundings for Context<'_> {
         subquery::scalar(query, row, self)
     }
 
-    fn search_list(&self, list: (&ListedValues, u64), value: &Value) -> Option<Option<bool>> {
+    fn search_list(&self, list: (&ListedValues, u64), value: &Value) -> Result<Option<Option<bool>>> {
         list_search::search(list, value, self)
     }
 
@@ -439,7 +443,7 @@ fn test_list<S: Surroundings>(operand: &Expr, list: &ListedValues, row: &[Value]
         let searched = list.search(&value, |one, other| compare(one, other).unwrap_or(Ordering::Equal));
         let found = match searched {
             Searched::Found(truth) => Some(truth),
-            Searched::ByExecution(number) => context.search_list((list, number), &value),
+            Searched::ByExecution(number) => context.search_list((list, number), &value)?,
             Searched::Not => None,
         };
         if let Some(truth) = found {
@@ -448,6 +452,7 @@ fn test_list<S: Surroundings>(operand: &Expr, list: &ListedValues, row: &[Value]
     }
     let mut truth = Some(false);
     for item in list {
+        cancel::spend(1)?;
         match compare(&value, &*evaluate(item, row, context)?) {
             Some(Ordering::Equal) => return Ok(Some(true)),
             None => truth = None,

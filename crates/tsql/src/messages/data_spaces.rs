@@ -105,13 +105,17 @@ engine::messages! { pub(crate) fn;
     /// 7717: a scheme that tables are in.
     partition_scheme_in_use(name: &str) = 7717, 16, 1, "The partition scheme \"{name}\" is currently being used to partition one or more tables.";
     /// 7719: too many partitions.
-    too_many_partitions() = 7719, 16, 1, "CREATE/ALTER partition function failed as only a maximum of 1000 partitions can be created.";
+    too_many_partitions() = 7719, 16, 1, "CREATE/ALTER partition function failed as only a maximum of 15000 partitions can be created.";
     /// 7720: a boundary that is too long for its type.
     boundary_truncated(ordinal: usize) = 7720, 16, 1, "Data truncated when converting range values to the partition function parameter type. The range value at ordinal {ordinal} requires data truncation.";
     /// 7721: SPLIT at a boundary.
     boundary_exists(ordinal: usize) = 7721, 16, 1, "Duplicate range boundary values are not allowed in partition function boundary values list. The boundary value being added is already present at ordinal {ordinal} of the boundary value list.";
     /// 7722: a partition that is not there.
     invalid_partition_number(number: i64, table: &str, count: usize) = 7722, 16, 2, "Invalid partition number {number} specified for table '{table}', partition number can range from 1 to {count}.";
+    /// 7722 of REBUILD, REORGANIZE, and of ON PARTITIONS.
+    invalid_partition_of(number: i64, kind: &str, name: &str, count: usize) = 7722, 16, 2, "Invalid partition number {number} specified for {kind} '{name}', partition number can range from 1 to {count}.";
+    /// 7729 of REBUILD, REORGANIZE, and of ON PARTITIONS.
+    partition_of_whole(statement: &str, kind: &str, name: &str) = 7729, 16, 1, "Cannot specify partition number in the {statement} {kind} statement as the {kind} '{name}' is not partitioned.";
     /// 7723: ALL with several filegroups.
     all_to_several_filegroups() = 7723, 16, 1, "Only a single filegroup can be specified while creating partition scheme using option ALL to specify all the filegroups.";
     /// 7724: a partitioning column that is computed when it is read.

@@ -52,7 +52,7 @@ mod views;
 mod write;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use engine::error::{Error, Result};
 use engine::lock::Mode;

@@ -56,7 +56,8 @@ impl ResultSink for Answer {
     fn database_changed(&mut self, _: &str, _: &str) {}
 }
 
-fn session() -> Session {
+/// A session of a new instance.
+pub(crate) fn session() -> Session {
     let clock = Arc::new(ManualClock::starting_at(1_700_000_000_000_000));
     let env = Environment {
         disk: Arc::new(SimDisk::new(7)),
@@ -83,7 +84,8 @@ fn session() -> Session {
     Session::new(Instance::start(options, env).unwrap(), login).unwrap()
 }
 
-fn rows(session: &mut Session, text: &str) -> Vec<Vec<Value>> {
+/// The rows of a batch without errors.
+pub(crate) fn rows(session: &mut Session, text: &str) -> Vec<Vec<Value>> {
     let mut answer = Answer::default();
     session.execute(text, &mut answer);
     assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);

@@ -15,6 +15,7 @@ use crate::ast::{
 };
 use crate::messages;
 use crate::parser::{ParsedBatch, text_of_definitions};
+use crate::scalar::xml::XmlCollectionName;
 
 /// Statements with the variables they see: the same for everybody who runs them.
 pub struct Code {
@@ -76,6 +77,8 @@ pub struct ModuleParameter {
     pub default: Option<Expression>,
     /// It gives the caller a cursor; it has no value.
     pub is_cursor: bool,
+    /// The schema collection of typed xml.
+    pub xml_collection: Option<Arc<XmlCollectionName>>,
 }
 
 /// Parameters with the scope they are the first variables of.
@@ -89,6 +92,7 @@ pub(crate) fn declared(parameters: Vec<Parameter>, types: UserTypes<'_>) -> Resu
     let mut scope = VariableScope::default();
     let mut list = Vec::with_capacity(parameters.len());
     for (position, parameter) in parameters.into_iter().enumerate() {
+        let xml_collection = types.xml_collection(&parameter.data_type);
         let (declared, id) = types.declared(&parameter.data_type, position + 1)?;
         scope.note_user_type(id);
         let (sql_type, table) = match declared {
@@ -99,7 +103,7 @@ pub(crate) fn declared(parameters: Vec<Parameter>, types: UserTypes<'_>) -> Resu
             Declared::Scalar(_) if parameter.read_only => return Err(messages::read_only_value(&parameter.name)),
             Declared::Scalar(sql_type) => {
                 scope.declare(&parameter.name, sql_type)?;
-                scope.note_xml_collection(types.xml_collection(&parameter.data_type));
+                scope.note_xml_collection(xml_collection.clone());
                 (sql_type, None)
             }
             Declared::Table(_) if !parameter.read_only => {
@@ -119,6 +123,7 @@ pub(crate) fn declared(parameters: Vec<Parameter>, types: UserTypes<'_>) -> Resu
             output: parameter.output,
             default: parameter.default,
             is_cursor: parameter.is_cursor,
+            xml_collection,
         });
     }
     Ok((scope, list.into()))
@@ -133,6 +138,8 @@ pub enum ModuleBody {
     /// `RETURNS type`.
     Scalar {
         returns: SqlType,
+        /// The schema collection of the typed xml that is returned.
+        returned_collection: Option<Arc<XmlCollectionName>>,
         code: Arc<Code>,
         /// RETURNS NULL ON NULL INPUT.
         null_on_null: bool,
@@ -334,6 +341,7 @@ fn function_body(
     let (mut scope, parameters) = declared(function.parameters, types)?;
     let body = match function.body {
         FunctionBody::Scalar { returns, statements } => ModuleBody::Scalar {
+            returned_collection: types.xml_collection(&returns),
             returns: returned(&returns, &mut scope, types)?,
             code: code(part(statements), scope, types)?,
             null_on_null: function

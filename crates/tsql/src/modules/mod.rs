@@ -33,6 +33,7 @@ mod call;
 mod compile;
 mod dependents;
 mod names;
+mod reference_cache;
 mod references;
 mod regenerate;
 mod rules;
@@ -49,6 +50,7 @@ pub(crate) use dependents::{
     ColumnChange, computed_of_column, dependent_on_column, dependent_on_object, object_of_schema,
 };
 pub(crate) use names::{function_kind, has_name, has_word, names_in, one_part_source};
+pub(crate) use reference_cache::ReferenceCache;
 pub(crate) use references::{NamedReference, ReferenceUse, references_in};
 pub(crate) use regenerate::{condition_text, default_text, filter_text};
 pub(crate) use rules::check_function;

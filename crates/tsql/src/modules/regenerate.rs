@@ -240,7 +240,8 @@ impl Printer {
     }
 
     fn function(&self, call: &FunctionCall) -> Made {
-        if call.star || call.distinct || call.over.is_some() || !call.within_group.is_empty() {
+        if call.star || call.distinct || call.has_array_wrapper || call.over.is_some() || !call.within_group.is_empty()
+        {
             return None;
         }
         let is_own = call.name.parts.len() == 1;

@@ -2,8 +2,8 @@
 //! resolved from the innermost query outwards, as binding resolves them.
 //!
 //! A column without a qualifier is that of the first source around which has one of its name. Common table expressions, derived tables, table
-//! variables and temporary tables have no rows of their own: what they are made of has. What is nested deeper than the thread's stack has
-//! room for is left out.
+//! variables and temporary tables have no rows of their own: what they are made of has. Where statements are nested deeper than the thread's
+//! stack has room for, the uses say that they are not whole.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -38,6 +38,19 @@ pub(crate) struct ObjectUse {
     pub(crate) is_insert_all: bool,
     /// Columns by their place in the object.
     pub(crate) columns: BTreeMap<usize, Usage>,
+    /// A column of it is named that it does not have.
+    pub(crate) lacks_column: bool,
+}
+
+/// What statements use.
+#[derive(Debug)]
+pub(crate) struct Uses {
+    /// Each object once, in the order in which they are named.
+    pub(crate) objects: Vec<ObjectUse>,
+    /// Everything is there: the stack had room for all levels.
+    pub(crate) is_whole: bool,
+    /// A column is named that none of the objects around has.
+    pub(crate) lacks_column: bool,
 }
 
 impl ObjectUse {
@@ -50,6 +63,7 @@ impl ObjectUse {
             is_select_all: false,
             is_insert_all: false,
             columns: BTreeMap::new(),
+            lacks_column: false,
         }
     }
 
@@ -65,26 +79,40 @@ impl ObjectUse {
 /// The names of the columns of an object, in lower case; `None` for one that is not there.
 type ColumnsOf<'c> = &'c dyn Fn(&Name) -> Option<Vec<String>>;
 
-/// What a module uses; `None` where its text does not parse any more.
-pub(crate) fn uses_of_module(module: &ModuleDefinition, columns_of: ColumnsOf<'_>) -> Option<Vec<ObjectUse>> {
-    let statements = crate::parser::parse_batch_with(&module.text, module.uses_quoted_identifier);
-    statements.ok().map(|statements| uses_in(&statements, columns_of))
+/// What a module uses.
+///
+/// # Errors
+/// Where its text does not parse: whether it never does, rather than here, with what stack and memory there are.
+pub(crate) fn uses_of_module(module: &ModuleDefinition, columns_of: ColumnsOf<'_>) -> std::result::Result<Uses, bool> {
+    match crate::parser::parse_batch_with(&module.text, module.uses_quoted_identifier) {
+        Ok(statements) => Ok(uses_in(&statements, columns_of)),
+        Err(error) => Err(!NUMBERS_OF_ROOM.contains(&error.number)),
+    }
 }
 
+/// Too deeply nested, and too little memory.
+const NUMBERS_OF_ROOM: [i32; 3] = [191, 701, 8631];
+
 /// What statements use, each name once, in the order in which they name it.
-fn uses_in(statements: &[Statement], columns_of: ColumnsOf<'_>) -> Vec<ObjectUse> {
+fn uses_in(statements: &[Statement], columns_of: ColumnsOf<'_>) -> Uses {
     let mut walk = Walk {
         columns_of,
         uses: Vec::new(),
         places: HashMap::new(),
         scopes: Vec::new(),
         common: Vec::new(),
+        is_whole: true,
+        lacks_column: false,
     };
     statements.iter().for_each(|statement| walk.statement(statement));
     for own in &mut walk.uses {
         own.usage.is_selected |= own.columns.values().any(|column| column.is_selected);
     }
-    walk.uses
+    Uses {
+        objects: walk.uses,
+        is_whole: walk.is_whole,
+        lacks_column: walk.lacks_column,
+    }
 }
 
 /// A source that a query can take columns of.
@@ -106,11 +134,22 @@ struct Walk<'c> {
     scopes: Vec<Vec<Source>>,
     /// The names of common table expressions around, in lower case.
     common: Vec<String>,
+    /// The stack had room for every level so far.
+    is_whole: bool,
+    /// A column was named that no source around has.
+    lacks_column: bool,
 }
 
 impl Walk<'_> {
+    /// Whether there is stack to go one level deeper.
+    fn has_room(&mut self) -> bool {
+        let has_room = crate::stack::has_room();
+        self.is_whole &= has_room;
+        has_room
+    }
+
     fn statement(&mut self, statement: &Statement) {
-        if !crate::stack::has_room() {
+        if !self.has_room() {
             return;
         }
         match &statement.kind {
@@ -230,7 +269,7 @@ impl Walk<'_> {
     }
 
     fn query(&mut self, query: &Query) {
-        if !crate::stack::has_room() {
+        if !self.has_room() {
             return;
         }
         self.with_common(&query.common_table_expressions, |walk| {
@@ -258,8 +297,26 @@ impl Walk<'_> {
             walk.expressions(select.selection.iter().chain(&select.having));
             select.group_by.iter().for_each(|item| walk.group(item));
             select.windows.iter().for_each(|window| walk.over(&window.window));
-            walk.keys(order);
+            walk.order(&select.items, order);
         });
+    }
+
+    /// ORDER BY of a query, which may name columns of its result.
+    fn order(&mut self, items: &[SelectItem], order: &[OrderItem]) {
+        for key in order {
+            let is_alias = match &key.expression.kind {
+                ExpressionKind::Column(name) if name.parts.len() == 1 => items.iter().any(|item| match item {
+                    SelectItem::Expression { alias: Some(alias), .. } => {
+                        alias.text.to_lowercase() == name.object().to_lowercase()
+                    }
+                    _ => false,
+                }),
+                _ => false,
+            };
+            if !is_alias {
+                self.expression(&key.expression);
+            }
+        }
     }
 
     fn items(&mut self, items: &[SelectItem]) {
@@ -335,7 +392,7 @@ impl Walk<'_> {
     }
 
     fn source(&mut self, source: &TableSource) {
-        if !crate::stack::has_room() {
+        if !self.has_room() {
             return;
         }
         match source {
@@ -525,8 +582,12 @@ impl Walk<'_> {
         };
         for name in names {
             let name = name.to_lowercase();
-            if let Some(ordinal) = columns.iter().position(|column| *column == name) {
-                self.uses[place].columns.entry(ordinal).or_default().is_updated = true;
+            match columns.iter().position(|column| *column == name) {
+                Some(ordinal) => self.uses[place].columns.entry(ordinal).or_default().is_updated = true,
+                None => {
+                    self.lacks_column = true;
+                    self.uses[place].lacks_column = true;
+                }
             }
         }
     }
@@ -541,9 +602,15 @@ impl Walk<'_> {
                 None => source.columns.as_ref().is_some_and(|columns| columns.contains(&wanted)),
             };
             if let Some(source) = scope.iter().find(may_be_its) {
-                let ordinal = source.columns.iter().flatten().position(|column| *column == wanted);
-                if let (Some(place), Some(ordinal)) = (source.place, ordinal) {
-                    self.uses[place].columns.entry(ordinal).or_default().is_selected = true;
+                let (Some(place), Some(columns)) = (source.place, &source.columns) else {
+                    return;
+                };
+                match columns.iter().position(|column| *column == wanted) {
+                    Some(ordinal) => self.uses[place].columns.entry(ordinal).or_default().is_selected = true,
+                    None => {
+                        self.lacks_column = true;
+                        self.uses[place].lacks_column = true;
+                    }
                 }
                 return;
             }
@@ -552,6 +619,8 @@ impl Walk<'_> {
                 return;
             }
         }
+        let has_sources = self.scopes.iter().any(|scope| !scope.is_empty());
+        self.lacks_column |= qualifier.is_none() && has_sources;
     }
 
     fn expressions<'e>(&mut self, expressions: impl IntoIterator<Item = &'e Expression>) {
@@ -566,7 +635,14 @@ impl Walk<'_> {
         let called = is_user.then(|| self.object(&call.name, ReferenceUse::Call));
         let name = call.name.object().to_ascii_lowercase();
         let has_part = !is_user && DATE_PART_FUNCTIONS.contains(&name.as_str());
-        self.expressions(call.arguments.iter().skip(usize::from(has_part)));
+        // The kind behind the text of ISJSON is a word.
+        let is_kind = |place: usize| !is_user && name == "isjson" && place == 1;
+        let arguments = call.arguments.iter().enumerate().skip(usize::from(has_part));
+        self.expressions(
+            arguments
+                .filter(|(place, _)| !is_kind(*place))
+                .map(|(_, argument)| argument),
+        );
         self.keys(&call.within_group);
         if let Some(over) = &call.over {
             self.over(over);
@@ -575,7 +651,7 @@ impl Walk<'_> {
     }
 
     fn expression(&mut self, expression: &Expression) {
-        if !crate::stack::has_room() {
+        if !self.has_room() {
             return;
         }
         match &expression.kind {
@@ -630,5 +706,41 @@ impl Walk<'_> {
                 self.query(query);
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// What is nested deeper than the stack allows is missing, and the uses say so: they are asked for deeper than the text was parsed.
+    #[test]
+    fn uses_that_the_stack_cut_short_say_so() {
+        let levels = 150;
+        let mut query = "select x from t0".to_owned();
+        for level in 1..=levels {
+            query = format!("select x from t{level} where x in ({query})");
+        }
+        let parsed = std::thread::Builder::new().stack_size(64 << 20).spawn(move || {
+            crate::stack::begin_thread(64 << 20);
+            crate::parser::parse_batch_with(&query, true).unwrap()
+        });
+        let statements = parsed.unwrap().join().unwrap();
+        let used = |bytes: usize| {
+            std::thread::scope(|threads| {
+                let thread = std::thread::Builder::new().stack_size(64 << 20);
+                let statements = &statements;
+                let walk = thread.spawn_scoped(threads, move || {
+                    crate::stack::begin_thread(bytes);
+                    let used = uses_in(statements, &|_| None);
+                    (used.objects.len(), used.is_whole)
+                });
+                walk.unwrap().join().unwrap()
+            })
+        };
+        assert_eq!(used(64 << 20), (levels + 1, true));
+        let (found, is_whole) = used(300 << 10);
+        assert!(found < levels && !is_whole, "{found}");
     }
 }

@@ -7,6 +7,7 @@ use super::{BatchOutcome, ClientRows, Failure, Parameter, ResultSink, Session, t
 use crate::ast::Name;
 use crate::messages;
 use crate::prepared::PreparedText;
+use crate::sink::OutputParameter;
 use crate::statements::{CallResult, Executor, given_by_client, status_of};
 
 /// Parameters of a call (sql-docs, "Maximum capacity specifications").
@@ -133,7 +134,10 @@ impl Session {
                         name => parameter.output && name.eq_ignore_ascii_case(&output.name),
                     };
                     if parameters.iter().enumerate().any(is_wanted) {
-                        sink.output_parameter(&output.name, output.sql_type, &output.value);
+                        sink.output_parameter(OutputParameter {
+                            xml_collection: output.xml_collection.as_ref(),
+                            ..OutputParameter::new(&output.name, output.sql_type, &output.value)
+                        });
                     }
                 }
                 self.end_request(sink, Ok(result.flow))
@@ -185,7 +189,7 @@ impl Session {
                 };
                 let values = parameters.get(3..).unwrap_or_default();
                 let outcome = self.run_parametrised(&text(parameters, 2), &text(parameters, 1), values, sink);
-                sink.output_parameter(&output_name(parameters), SqlType::Int, &Value::Int(number));
+                tell_handle(sink, parameters, number);
                 outcome
             }
             "sp_execute" if is_here => {
@@ -236,7 +240,7 @@ impl Session {
             Err(error) => return tell(&self.state, sink, &Failure::new(error, 1, "")),
         };
         sink.return_status(0);
-        sink.output_parameter(&output_name(parameters), SqlType::Int, &Value::Int(number));
+        tell_handle(sink, parameters, number);
         BatchOutcome::Completed
     }
 
@@ -244,6 +248,12 @@ impl Session {
         let text = format!("Could not find prepared statement with handle {number}.");
         tell(&self.state, sink, &Failure::new(Error::new(8179, 16, 1, text), 1, ""))
     }
+}
+
+/// Gives the client the handle of a prepared text.
+fn tell_handle(sink: &mut dyn ResultSink, parameters: &[Parameter], number: i32) {
+    let (name, handle) = (output_name(parameters), Value::Int(number));
+    sink.output_parameter(OutputParameter::new(&name, SqlType::Int, &handle));
 }
 
 /// The name under which the client wants the handle back.

@@ -15,7 +15,7 @@ use engine::error::{Error, Result};
 use super::SessionState;
 
 /// The login of dbo: of whom a module that executes as its owner, as the one who made it, or as dbo has the context.
-const OWNER_LOGIN: &str = "sa";
+pub(crate) const OWNER_LOGIN: &str = "sa";
 
 /// How a context ends before its module or session does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,11 +124,16 @@ impl SessionState {
 
     /// Does something as a module's clause EXECUTE AS says: `None` is CALLER.
     pub(crate) fn within_context<T>(&self, execute_as: Option<i32>, work: impl FnOnce() -> T) -> T {
-        if execute_as.is_none() {
-            return work();
+        match execute_as {
+            None => work(),
+            Some(_) => self.within_login(OWNER_LOGIN.to_owned(), work),
         }
+    }
+
+    /// Does something in the context of a login, which ends with it and no sooner.
+    pub(crate) fn within_login<T>(&self, login: String, work: impl FnOnce() -> T) -> T {
         let _frame = ContextFrame::enter(self);
-        self.impersonate(OWNER_LOGIN.to_owned(), Ending::Never);
+        self.impersonate(login, Ending::Never);
         self.impersonations.base.set(self.impersonations.base.get() + 1);
         work()
     }

@@ -46,7 +46,7 @@ pub(crate) use cursor_row::{CurrentRow, CursorPlace, CursorReading, CursorWay, T
 pub use definitions::StatementLock;
 pub(crate) use definitions::{Dependencies, Reading};
 pub(crate) use frame::{FunctionFrame, LevelFrame, ModuleFrame, UnitFrame};
-pub(crate) use impersonation::{ContextFrame, Ending, Impersonations};
+pub(crate) use impersonation::{ContextFrame, Ending, Impersonations, OWNER_LOGIN};
 pub use lookup::Lookup;
 pub(crate) use lookup::{Found, Through, is_source};
 pub use options::{

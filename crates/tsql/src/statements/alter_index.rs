@@ -1,4 +1,4 @@
-//! ALTER INDEX: REBUILD, REORGANIZE and SET; DISABLE is in `disabled_index`. REORGANIZE rebuilds the index, like REBUILD: it fills its
+//! ALTER INDEX: REBUILD, REORGANIZE and SET; DISABLE is in `disabled_index`, PARTITION = number in `rebuilt_partition`. REORGANIZE rebuilds the index, like REBUILD: it fills its
 //! pages to the fill factor while the table is locked.
 //!
 //! The grammar has refused what is not supported (`crate::grammar`).
@@ -12,6 +12,7 @@ use engine::error::{Error, Result};
 use super::disabled_index::check_clustered_is_enabled;
 use super::executor::Executor;
 use super::index_options::{check_altered_ignoring, index_options, is_kept};
+use super::rebuilt_partition::check_compressed_partitions;
 use crate::ast::{AlterIndex, AlterIndexAction};
 use crate::messages;
 
@@ -40,6 +41,14 @@ impl Executor<'_> {
             }
             check_altered_ignoring(index, &alter.options, is_set, &alter.table.to_string())?;
             index.options = index_options(&alter.options, index.options);
+        }
+        let named = match &alter.name {
+            Some(name) => ("alter", "index", name.text.as_str()),
+            None => ("alter", "table", table_name.as_str()),
+        };
+        check_compressed_partitions(&alter.options, &definition, named)?;
+        if let Some(partition) = &alter.partition {
+            return self.rebuild_partition_of_indexes(&database, object, &meant, (alter, partition));
         }
         if alter.options.iter().any(|option| is_kept(&option.name)) {
             let changed = object.definition.with_table(definition.clone());

@@ -17,6 +17,7 @@ use super::disabled_index::check_clustered_is_enabled;
 use super::executor::Executor;
 use super::foreign_key::bound;
 use super::index_options::{index_options, is_kept};
+use super::rebuilt_partition::check_compressed_partitions;
 use super::table_definition::Made;
 use super::versioning::{all_but, check_constraint_of_history, full_name, name_of, versioning_of};
 use crate::ast::{
@@ -33,7 +34,7 @@ use crate::scalar::data_type::{check_conversion, is_nullable_unsaid};
 /// 1974 for what needs the rows of a table whose clustered index is disabled.
 fn check_may_alter(alter: &AlterTable, definition: &TableDefinition) -> Result<()> {
     match alter.action {
-        AlterTableAction::Drop(_) | AlterTableAction::Rebuild(_) => Ok(()),
+        AlterTableAction::Drop(_) | AlterTableAction::Rebuild { .. } => Ok(()),
         _ => check_clustered_is_enabled(definition),
     }
 }
@@ -78,7 +79,7 @@ fn check_may_alter_temporal(alter: &AlterTable, database: &Database, definition:
         | AlterTableAction::Hide { .. }
         | AlterTableAction::DropPeriod
         | AlterTableAction::CheckConstraint { .. }
-        | AlterTableAction::Rebuild(_)
+        | AlterTableAction::Rebuild { .. }
         | AlterTableAction::Switch(_)
         | AlterTableAction::Set(_) => Ok(()),
     }
@@ -118,7 +119,13 @@ impl Executor<'_> {
                 }
                 self.alter_column(&alter.name, name, written)
             }
-            AlterTableAction::Rebuild(options) => {
+            AlterTableAction::Rebuild {
+                partition: Some(partition),
+                ..
+            } => self.rebuild_partition_of_table(&database, &object, partition),
+            AlterTableAction::Rebuild { options, .. } => {
+                let named = ("alter", "table", definition.name.as_str());
+                check_compressed_partitions(options, &definition, named)?;
                 keep_options(&mut definition, options)?;
                 self.rebuild(&database, &object, definition, None)
             }

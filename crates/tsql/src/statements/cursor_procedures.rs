@@ -122,6 +122,7 @@ impl Arguments<'_, '_> {
             name: self.given.get(position).map_or("", |argument| argument.name).to_owned(),
             sql_type: SqlType::Int,
             value: Value::Int(value),
+            xml_collection: None,
         }
     }
 

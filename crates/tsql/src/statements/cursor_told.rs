@@ -129,6 +129,7 @@ impl Executor<'_> {
             name: RETURNED.to_owned(),
             sql_type: SqlType::Int,
             value: Value::Null,
+            xml_collection: None,
         };
         Ok(answered(0, vec![output]))
     }

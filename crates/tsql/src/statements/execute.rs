@@ -25,6 +25,7 @@ use crate::optimize::Optimizer;
 use crate::parser::DEFINING_PROCEDURES;
 use crate::prepared::{Callable, CompiledBatch};
 use crate::scalar::convert::{convert, convert_given, text_of_statements};
+use crate::scalar::xml::XmlCollectionName;
 use crate::sink::{CallEnd, DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
 use crate::state::{Execution, LevelFrame, ModuleFrame, Through};
 use crate::system::procedures::{SystemProcedure, WITHOUT_COUNTS as JOB_PROCEDURES};
@@ -95,6 +96,8 @@ pub(crate) struct OutputValue {
     pub(crate) name: String,
     pub(crate) sql_type: SqlType,
     pub(crate) value: Value,
+    /// The schema collection of typed xml.
+    pub(crate) xml_collection: Option<Arc<XmlCollectionName>>,
 }
 
 /// What OUTPUT parameters have got, for the arguments that stand for them.
@@ -107,6 +110,7 @@ fn given_outputs(procedure: &SystemProcedure, places: &[usize], outputs: Vec<(us
             name: (*name).to_owned(),
             sql_type: *sql_type,
             value,
+            xml_collection: None,
         })
     });
     given.collect()
@@ -180,7 +184,13 @@ impl Executor<'_> {
                 let text = self
                     .value_as(text, SqlType::NVarChar(Length::Max))
                     .map_err(|error| self.failure(error, line))?;
-                let flow = self.execute_text(text.as_str().unwrap_or(""))?;
+                let context = execute.execute_as.as_ref().map(|context| self.login_of(context));
+                let context = context.transpose().map_err(|error| self.failure(error, line))?;
+                let (session, text) = (self.session, text.as_str().unwrap_or(""));
+                let flow = match context {
+                    Some(login) => session.within_login(login, || self.execute_text(text))?,
+                    None => self.execute_text(text)?,
+                };
                 Ok((flow, CallEnd::Returned(0)))
             }
             ExecuteModule::Procedure(name) => self.execute_module(execute, name, line),
@@ -619,6 +629,7 @@ impl Executor<'_> {
                 name: parameter.name.clone(),
                 sql_type: parameter.sql_type,
                 value,
+                xml_collection: parameter.xml_collection.clone(),
             });
         let outputs = outputs.collect();
         Ok(match flow {

@@ -10,7 +10,7 @@ use super::executor::Executor;
 use crate::ast::{ExecuteAs, ExecutionContext, Expression, Reversion};
 use crate::messages;
 use crate::scalar::convert::convert;
-use crate::state::Ending;
+use crate::state::{Ending, OWNER_LOGIN};
 use crate::views::principals;
 
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(128));
@@ -62,6 +62,29 @@ impl Executor<'_> {
             Some(_) => Some(&[][..]),
         };
         self.session.revert(bytes)
+    }
+
+    /// The login in whose context `EXECUTE ('text') AS` runs its text: of the user dbo that of the owner.
+    ///
+    /// # Errors
+    /// 15406 and 15517 for a principal that cannot be impersonated; 40517 for guest; 217 beyond 32 contexts in one another.
+    pub(super) fn login_of(&self, context: &ExecutionContext) -> Result<String> {
+        if self.session.impersonations.depth() >= CONTEXTS_MAX {
+            return Err(messages::nesting_level_exceeded());
+        }
+        let name = match context {
+            ExecutionContext::Caller => return Ok(self.session.login_name()),
+            ExecutionContext::Login(name) => return self.login_named(name),
+            ExecutionContext::User(name) => name,
+        };
+        let user = self.value_as(name, NAME)?;
+        let is_owner = user
+            .as_str()
+            .is_some_and(|user| user.trim_end_matches(' ').eq_ignore_ascii_case("dbo"));
+        match is_owner {
+            true => Ok(OWNER_LOGIN.to_owned()),
+            false => Err(self.no_user(name)?),
+        }
     }
 
     /// A login that can be impersonated.

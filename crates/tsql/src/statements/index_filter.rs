@@ -1,4 +1,4 @@
-//! The filter of an index, from its syntax to the tests that the engine applies to each row.
+//! The filter of an index or of statistics, from its syntax to the tests that the engine applies to each row.
 //!
 //! ```text
 //! column compared with                        becomes
@@ -29,6 +29,8 @@ use crate::scalar::data_type::{check_conversion, common_type, precedence};
 /// The filter of an index that is made, with what errors call it and its table.
 struct Reader<'f> {
     table: &'f TableDefinition,
+    /// `index` or `statistics`.
+    kind: &'static str,
     index: &'f str,
     /// As the statement names it.
     table_name: &'f str,
@@ -42,11 +44,36 @@ impl Executor<'_> {
     pub(super) fn index_filter(
         &self,
         table: &TableDefinition,
+        names: (&str, &str),
+        filter: &ast::IndexFilter,
+    ) -> Result<IndexFilter> {
+        self.filter_of("index", table, names, filter)
+    }
+
+    /// The filter of statistics, by the rules of those of indexes (sql-docs, "CREATE STATISTICS": "The filter predicate uses simple comparison
+    /// logic").
+    ///
+    /// # Errors
+    /// As for an index.
+    pub(super) fn statistics_filter(
+        &self,
+        table: &TableDefinition,
+        names: (&str, &str),
+        filter: &ast::IndexFilter,
+    ) -> Result<IndexFilter> {
+        self.filter_of("statistics", table, names, filter)
+    }
+
+    fn filter_of(
+        &self,
+        kind: &'static str,
+        table: &TableDefinition,
         (index, table_name): (&str, &str),
         filter: &ast::IndexFilter,
     ) -> Result<IndexFilter> {
         let reader = Reader {
             table,
+            kind,
             index,
             table_name,
         };
@@ -116,15 +143,19 @@ impl Executor<'_> {
             return Err(reader.incorrect());
         }
         let own = &reader.table.columns[column];
-        let named = (reader.index, reader.table_name, own.name.as_str());
+        let named = (reader.kind, reader.index, reader.table_name, own.name.as_str());
         let mut bound = Binder::new(self.session, &self.batch.scope).scalar(written)?;
         crate::optimize::Optimizer::new(self.session).expression(&mut bound)?;
         if bound.is_null_constant() {
-            return Err(messages::filter_compares_null(reader.index, reader.table_name));
+            return Err(messages::filter_compares_null(
+                reader.kind,
+                reader.index,
+                reader.table_name,
+            ));
         }
         let value = crate::exec::evaluate(&bound, &[], &self.context())?.into_owned();
         require_own_type(&bound, own.sql_type, named)?;
-        let refused = || messages::filter_not_convertible(named.0, named.1, named.2);
+        let refused = || messages::filter_not_convertible(named.0, named.1, named.2, named.3);
         check_conversion(bound.sql_type, own.sql_type, false).map_err(|_| refused())?;
         let are_numbers = bound.sql_type.is_numeric() && own.sql_type.is_numeric();
         let converted = match convert(&value, bound.sql_type, own.sql_type, None) {
@@ -148,11 +179,11 @@ impl Executor<'_> {
 }
 
 /// 10611 for a constant whose type the column would be converted to: a literal number is one of the column's.
-fn require_own_type(bound: &Expr, own: SqlType, (index, table, column): (&str, &str, &str)) -> Result<()> {
+fn require_own_type(bound: &Expr, own: SqlType, (kind, index, table, column): (&str, &str, &str, &str)) -> Result<()> {
     let is_other = std::mem::discriminant(&bound.sql_type) != std::mem::discriminant(&own);
     let is_number = bound.sql_type.is_numeric() && own.is_numeric();
     match is_other && !is_number && precedence(bound.sql_type) > precedence(own) {
-        true => Err(messages::filter_of_higher_type(index, table, column)),
+        true => Err(messages::filter_of_higher_type(kind, index, table, column)),
         false => Ok(()),
     }
 }
@@ -217,7 +248,7 @@ fn engine_operator(operator: ComparisonOperator) -> FilterOperator {
 
 impl Reader<'_> {
     fn incorrect(&self) -> Error {
-        messages::filter_incorrect(self.index, self.table_name)
+        messages::filter_incorrect(self.kind, self.index, self.table_name)
     }
 
     /// The column that a term tests.
@@ -229,7 +260,12 @@ impl Reader<'_> {
         let place = place.ok_or_else(|| messages::invalid_column_name(name.object()))?;
         let column = &self.table.columns[place];
         match (&column.computed, column.sql_type) {
-            (Some(_), _) => Err(messages::filter_of_computed(self.index, self.table_name, &column.name)),
+            (Some(_), _) => Err(messages::filter_of_computed(
+                self.kind,
+                self.index,
+                self.table_name,
+                &column.name,
+            )),
             (None, SqlType::SqlVariant | SqlType::HierarchyId | SqlType::Json | SqlType::XML) => Err(self.incorrect()),
             (None, own) if own.is_spatial() => Err(self.incorrect()),
             (None, own) if own.is_large_object() => Err(self.incorrect()),

@@ -54,6 +54,7 @@ mod option;
 mod partition;
 mod prepared_handles;
 mod raise;
+mod rebuilt_partition;
 mod replaced_index;
 mod result_sets;
 mod schema_transfer;

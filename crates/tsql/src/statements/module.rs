@@ -14,8 +14,7 @@ use super::body_check::BodyCheck;
 use super::bound_parts::PartBinder;
 use super::executor::{Executor, Flow, Outcome};
 use crate::ast::{
-    CreateFunction, CreateProcedure, CreateView, DefinitionKind, FunctionBody, Identifier, Name, Query, QueryBody,
-    SelectItem, StatementKind,
+    CreateFunction, CreateProcedure, CreateView, DefinitionKind, FunctionBody, Identifier, Name, Query, StatementKind,
 };
 use crate::bind::{Binder, column_list_mismatch};
 use crate::failure::Failure;
@@ -198,7 +197,7 @@ impl Executor<'_> {
             line.set(binder.line());
         }
         let (plan, _) = bound.map_err(|error| named(error, module.word, module.name))?;
-        if is_bound && has_star(&module.query.body) {
+        if is_bound && module.query.body.has_star() {
             return Err(messages::star_in_schema_bound());
         }
         let reads_itself = own.is_some_and(|(_, own)| {
@@ -461,18 +460,4 @@ fn named(error: Error, kind: &str, module: &Name) -> Error {
         .message
         .replacen(" '' because", &format!("{kind} '{module}' because"), 1);
     Error { message, ..error }
-}
-
-/// Whether a select list of a query is written with `*`.
-fn has_star(body: &QueryBody) -> bool {
-    match body {
-        QueryBody::Select(select) => select
-            .items
-            .iter()
-            .any(|item| matches!(item, SelectItem::Wildcard { .. })),
-        QueryBody::Ordered(query) => has_star(&query.body),
-        QueryBody::SetOperations { first, others } => {
-            has_star(first) || others.iter().any(|(_, other)| has_star(other))
-        }
-    }
 }

@@ -195,6 +195,7 @@ impl Executor<'_> {
                 name: RANGE_PARAMETERS[place].to_owned(),
                 sql_type,
                 value,
+                xml_collection: None,
             })
         });
         Ok(CallResult {

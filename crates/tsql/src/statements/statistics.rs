@@ -5,8 +5,7 @@ use std::sync::Arc;
 use engine::catalog::{StatisticsDefinition, TableDefinition};
 use engine::database::Database;
 use engine::error::{Error, Result};
-use engine::session::{Sampling, Table, all_statistics, leading_of, next_stats_id};
-use engine::statistics::Plan;
+use engine::session::{CountPlan, Sampling, Table, all_statistics, leading_of, next_stats_id};
 
 use super::executor::Executor;
 use super::table_definition::refuse_json_key;
@@ -169,6 +168,9 @@ impl Executor<'_> {
             }
             columns.push(ordinal);
         }
+        let names = (create.name.text.as_str(), create.table.to_string());
+        let filter = create.filter.as_ref();
+        let filter = filter.map(|filter| self.statistics_filter(definition, (names.0, &names.1), filter));
         let statistics = StatisticsDefinition {
             object_id: 0,
             table: definition.object_id,
@@ -181,6 +183,7 @@ impl Executor<'_> {
             columns,
             content: None,
             modified: 0,
+            filter: filter.transpose()?.map(Box::new),
         };
         let sampling = asked.sampling(&statistics);
         self.count_and_keep(&database, &table, vec![(statistics, sampling)])
@@ -235,10 +238,7 @@ impl Executor<'_> {
         while let Some(sampling) = wanted.first().map(|first| first.1) {
             let (same, others): (Vec<_>, Vec<_>) = wanted.into_iter().partition(|one| one.1 == sampling);
             wanted = others;
-            let plans: Vec<Plan> = same
-                .iter()
-                .map(|(statistics, _)| Plan::of(statistics.columns.clone()))
-                .collect();
+            let plans: Vec<CountPlan> = same.iter().map(|(statistics, _)| statistics.plan()).collect();
             let counted = table.count_statistics(&self.session.locks, &plans, sampling, (now.days, now.ticks))?;
             for ((statistics, _), content) in same.into_iter().zip(counted) {
                 let statistics = StatisticsDefinition {
@@ -287,7 +287,10 @@ impl Executor<'_> {
     ) -> Result<()> {
         let kept = database.catalog.statistics_of(table.object_id, self.session.id);
         let mut kept = kept.iter().filter_map(|object| object.statistics());
-        let is_in = |known: &StatisticsDefinition| known.columns.contains(&ordinal);
+        let is_in = |known: &StatisticsDefinition| {
+            let filter = known.filter.as_deref();
+            known.columns.contains(&ordinal) || filter.is_some_and(|filter| filter.reads(ordinal))
+        };
         if let Some(of_user) = kept.find(|known| is_in(known) && !known.auto_created && !known.of_index) {
             let column = &table.columns[ordinal].name;
             return Err(messages::statistics_depend_on_column(&of_user.name, column));
@@ -309,7 +312,9 @@ impl Executor<'_> {
             };
             let mut shifted = statistics.clone();
             shifted.columns.iter_mut().for_each(shift);
-            if shifted.columns != statistics.columns {
+            let terms = shifted.filter.iter_mut().flat_map(|filter| &mut filter.terms);
+            terms.for_each(|term| shift(&mut term.column));
+            if shifted != *statistics {
                 self.session.engine.borrow_mut().keep_statistics(database, shifted)?;
             }
         }

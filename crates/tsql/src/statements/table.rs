@@ -12,6 +12,7 @@ use super::disabled_index::check_clustered_is_enabled;
 use super::executor::Executor;
 use super::index_limits::{check_indexes, long_key_warning};
 use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
+use super::rebuilt_partition::check_compressed_partitions;
 use super::table_definition::{index_columns, refuse_json_key};
 use super::versioning::{full_name, versioning_of};
 use crate::ast::{
@@ -88,6 +89,8 @@ impl Executor<'_> {
     pub(super) fn create_table(&mut self, create: &CreateTable, line: u32) -> Result<()> {
         let mut definition = self.definition_of(&create.name, &create.elements)?;
         self.place_table(create, &mut definition)?;
+        let named = ("create", "table", create.name.object());
+        check_compressed_partitions(&create.options, &definition, named)?;
         self.create_defined_table(&create.name, definition, line)?;
         match versioning_of(&create.options)?.flatten() {
             Some(versioning) => self.set_versioning(&create.name, Some(versioning), line),
@@ -328,6 +331,8 @@ impl Executor<'_> {
         }
         let mut index = self.index_to_make(create, &definition)?;
         let definition = self.place_index(&database, definition, &mut index, create.data_space.as_ref())?;
+        let named = ("create", "index", create.name.text.as_str());
+        check_compressed_partitions(&create.options, &definition, named)?;
         if crate::bind::needs_settings(&definition, &index) {
             self.session.require_index_settings("CREATE INDEX")?;
         }
@@ -362,7 +367,11 @@ impl Executor<'_> {
             None => None,
         };
         if filter.is_some() && create.clustered {
-            return Err(messages::filter_incorrect(&create.name.text, &create.table.to_string()));
+            return Err(messages::filter_incorrect(
+                "index",
+                &create.name.text,
+                &create.table.to_string(),
+            ));
         }
         Ok(IndexDefinition {
             index_id: u32::from(create.clustered),

@@ -130,7 +130,7 @@ impl Executor<'_> {
                     if let Some(filter) = &index.filter {
                         let named = (index.name.text.as_str(), name.to_string());
                         if index.clustered == Some(true) {
-                            return Err(messages::filter_incorrect(named.0, &named.1));
+                            return Err(messages::filter_incorrect("index", named.0, &named.1));
                         }
                         let filter = self.index_filter(&draft.table, (named.0, &named.1), filter)?;
                         draft.table.indexes[place].filter = Some(filter);

@@ -1,7 +1,8 @@
 //! `sys.sql_expression_dependencies` and `sys.dm_sql_referencing_entities` (sql-docs, under these names): what the texts of modules and of
 //! constraints name.
 //!
-//! Names are found in the trees of modules, in the texts of constraints ([`crate::modules::references_in`]), and looked up in the catalog whenever the view is read. An object of the
+//! Names are found in the trees of modules, once for each text ([`ReferenceCache`]), and in the texts of constraints ([`references_in`]). They
+//! are looked up in the catalog whenever the view is read. An object of the
 //! system, a type and an XML schema collection have no rows here. Columns have rows of their own where the reference is schema-bound: those
 //! whose name stands in the text.
 
@@ -10,10 +11,10 @@ use std::collections::HashSet;
 use engine::catalog::{CatalogObject, ModuleDefinition, ObjectDefinition, TableDefinition};
 use engine::types::{SqlType, Value};
 
-use super::objects::{FIXED_SCHEMAS, columns_of, constraints_of, is_schema_bound, type_code};
+use super::objects::{FIXED_SCHEMAS, columns_of, constraints_of, type_code};
 use super::{BIT, INT, NAME, Rows, SystemView, TINYINT, all, function, nvarchar, system_row, view};
 use crate::ast::Name;
-use crate::modules::{NamedReference, ReferenceUse, names_in, references_in, uses_of_module};
+use crate::modules::{NamedReference, ReferenceCache, ReferenceUse, names_in, references_in};
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -77,15 +78,14 @@ system_row!(DependencyRow {
 });
 
 pub(super) fn dependencies(context: &SystemContext<'_>) -> Vec<DependencyRow> {
+    let kept = ReferenceCache::of(context.instance);
     let mut rows = Vec::new();
     for object in context.database.catalog.objects(context.session_id) {
         match &object.definition {
             ObjectDefinition::Module(module) => {
-                let by = of_module(module);
-                let used = uses_of_module(module, &|_| None);
-                let found = used.map(|used| used.into_iter().map(|one| one.reference()).collect());
-                let references = found.unwrap_or_else(|| references_in(&module.text));
-                named(context, by, (&module.text, &references), &mut rows);
+                let Some(text) = kept.references(&object) else { continue };
+                let by = of_module(module, text.is_schema_bound);
+                named(context, by, (&text.names, &text.references), &mut rows);
             }
             ObjectDefinition::Table(table) => of_table(context, table, &mut rows),
             _ => {}
@@ -94,7 +94,7 @@ pub(super) fn dependencies(context: &SystemContext<'_>) -> Vec<DependencyRow> {
     rows
 }
 
-pub(super) fn of_module(module: &ModuleDefinition) -> Referencing {
+pub(super) fn of_module(module: &ModuleDefinition, is_schema_bound: bool) -> Referencing {
     Referencing {
         id: module.object_id,
         minor: 0,
@@ -102,21 +102,17 @@ pub(super) fn of_module(module: &ModuleDefinition) -> Referencing {
             Some(_) => DATABASE_TRIGGER,
             None => OBJECT_OR_COLUMN,
         },
-        is_schema_bound: is_schema_bound(module),
+        is_schema_bound,
     }
 }
 
-/// Rows for what a text names, by these references.
+/// Rows for what a text names: by its references, and by all names in it where the references are schema-bound.
 fn named(
     context: &SystemContext<'_>,
     by: Referencing,
-    (text, references): (&str, &[NamedReference]),
+    (names, references): (&HashSet<String>, &[NamedReference]),
     rows: &mut Vec<DependencyRow>,
 ) {
-    let names: HashSet<String> = match by.is_schema_bound {
-        true => names_in(text).into_iter().collect(),
-        false => HashSet::new(),
-    };
     for reference in references {
         let Some(row) = row_of(context, by, reference) else {
             continue;
@@ -125,7 +121,7 @@ fn named(
             .id
             .and_then(|id| context.database.catalog.by_id(id, context.session_id));
         if let Some(object) = found.filter(|_| by.is_schema_bound) {
-            rows.extend(columns_named(by, &object, &names));
+            rows.extend(columns_named(by, &object, names));
         }
         rows.push(row);
     }
@@ -241,7 +237,7 @@ fn of_table(context: &SystemContext<'_>, table: &TableDefinition, rows: &mut Vec
         let columns = table.columns.iter().zip(1..);
         let columns = columns.filter(|(column, _)| names.contains(&column.name.to_lowercase()));
         rows.extend(columns.map(|(_, minor)| own_row(by, own, table.object_id, minor)));
-        named(context, by, (text, &references_in(text)), rows);
+        named(context, by, (&names, &references_in(text)), rows);
     }
     for index in table.every_index() {
         let by = bound(table.object_id, index.index_id, INDEX);
@@ -308,4 +304,37 @@ fn referencing(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
         });
     }
     all(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use crate::modify::tests::{rows, session};
+    use crate::modules::ReferenceCache;
+
+    /// A text is parsed at the first reading, and again once it is another one.
+    #[test]
+    fn a_second_reading_parses_nothing() {
+        let mut client = session();
+        rows(&mut client, "create table t (a int)");
+        rows(&mut client, "create view v with schemabinding as select a from dbo.t");
+        rows(&mut client, "create procedure p as select a from v");
+        let cache = ReferenceCache::of(&client.state().instance);
+        let mut texts_read = 0;
+        let mut read = |batch: &str| {
+            let found = rows(&mut client, batch).len();
+            let read = cache.texts_read.load(Ordering::Relaxed);
+            (found, read - std::mem::replace(&mut texts_read, read))
+        };
+        let all = "select * from sys.sql_expression_dependencies";
+        assert_eq!(read(all), (3, 2));
+        assert_eq!(read(all), (3, 0));
+        assert_eq!(
+            read("select * from sys.dm_sql_referencing_entities('dbo.t', 'OBJECT')"),
+            (1, 0)
+        );
+        assert_eq!(read("alter procedure p as select v.a from v, t"), (0, 0));
+        assert_eq!(read(all), (4, 1));
+    }
 }

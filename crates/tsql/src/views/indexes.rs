@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use engine::buffer::DatabaseStorage;
+use engine::cancel;
 use engine::catalog::{CatalogObject, IndexDefinition, IndexOptions, ObjectDefinition, StorageRoot, TableDefinition};
 use engine::database::{Database, object_root};
 use engine::error::Result;
@@ -155,9 +156,18 @@ fn indexes(context: &SystemContext<'_>) -> Vec<IndexRow> {
 
 fn indexes_of(owner: ObjectRow, table: &TableDefinition) -> impl Iterator<Item = IndexRow> {
     let heap = table.heap.map(|root| (root, None, table.other_partitions.clone()));
-    let indexes = table
-        .every_index()
-        .map(|index| (index.storage, Some(index.clone()), index.other_partitions.clone()));
+    // A row for each partition has a copy of the index: the roots of all partitions are not among its parts.
+    let without_roots = |index: &IndexDefinition| IndexDefinition {
+        other_partitions: Vec::new(),
+        ..index.clone()
+    };
+    let indexes = table.every_index().map(move |index| {
+        (
+            index.storage,
+            Some(without_roots(index)),
+            index.other_partitions.clone(),
+        )
+    });
     heap.into_iter()
         .chain(indexes)
         .map(move |(root, index, other_roots)| IndexRow {
@@ -407,23 +417,31 @@ fn stored(context: &SystemContext<'_>) -> impl Iterator<Item = IndexRow> {
         let index = row.index.as_ref();
         index.is_none_or(|index| !is_disabled(index) || index.index_id == CLUSTERED && row.root != NO_STORAGE)
     });
-    stored.flat_map(|row| {
-        let others = (2..).zip(row.other_roots.clone()).map({
-            let first = row.clone();
-            move |(partition, root)| IndexRow {
-                root,
-                partition,
-                ..first.clone()
-            }
+    stored.flat_map(|mut row| {
+        let others = std::mem::take(&mut row.other_roots);
+        let first = row.clone();
+        let others = (2..).zip(others).map(move |(partition, root)| IndexRow {
+            root,
+            partition,
+            ..first.clone()
         });
-        std::iter::once(row).chain(others).collect::<Vec<IndexRow>>()
+        std::iter::once(row).chain(others)
     })
 }
 
 /// Every index that has pages with its storage. All indexes of a table have as many rows as the table: they are counted once.
 fn counted(context: &SystemContext<'_>) -> Result<Vec<(IndexRow, Storage)>> {
     let mut rows: Vec<(IndexRow, Storage)> = Vec::new();
+    // Of each partition of the table under way.
+    let mut counts: HashMap<i32, u64> = HashMap::new();
     for row in stored(context) {
+        cancel::spend(1)?;
+        let is_another = rows
+            .last()
+            .is_some_and(|(last, _)| last.owner.object_id != row.owner.object_id);
+        if is_another {
+            counts.clear();
+        }
         let object = context
             .database
             .catalog
@@ -431,12 +449,10 @@ fn counted(context: &SystemContext<'_>) -> Result<Vec<(IndexRow, Storage)>> {
         let Some(table) = object.as_deref().and_then(table_of) else {
             continue;
         };
-        let of_table = rows.iter().rev();
-        let mut of_table = of_table.take_while(|(other, _)| other.owner.object_id == row.owner.object_id);
-        let known = of_table.find(|(other, _)| other.partition == row.partition);
-        let known = known.map(|(_, storage)| storage.rows);
+        let known = counts.get(&row.partition).copied();
         let mut storage = storage_of(context, table, row.index.as_ref(), row.root, known.is_none())?;
         storage.rows = known.unwrap_or(storage.rows);
+        counts.insert(row.partition, storage.rows);
         rows.push((row, storage));
     }
     Ok(rows)

@@ -1,10 +1,12 @@
 //! `sys.parameters`: the parameters of procedures and functions, and the return values of scalar functions.
 
+use engine::catalog::ObjectDefinition;
 use engine::types::{Length, SqlType, Value};
 
 use super::types::{TABLE_TYPE_ID, user_type_id};
 use super::{BIT, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, system_row, view};
 use crate::modules::{ModuleBody, ModuleCache};
+use crate::scalar::xml::XmlCollectionName;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -23,6 +25,8 @@ struct ParameterRow {
     is_cursor: bool,
     /// `user_type_id` of its type, if it is a table.
     table_type: Option<i32>,
+    /// `xml_collection_id` of typed xml.
+    xml_collection: Option<i32>,
 }
 
 // Defaults are shown for objects of the CLR alone (sql-docs, "sys.parameters").
@@ -40,7 +44,7 @@ system_row!(ParameterRow {
     "has_default_value" BIT => |_| false.into();
     "is_xml_document" BIT => |_| false.into();
     "default_value" SqlType::NVarChar(Length::Max) => |_| Value::Null;
-    "xml_collection_id" INT => |_| 0.into();
+    "xml_collection_id" INT => |row| row.xml_collection.unwrap_or(0).into();
     "is_readonly" BIT => |row| row.table_type.is_some().into();
     "is_nullable" BIT => |_| true.into();
 });
@@ -49,12 +53,17 @@ fn parameters(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     let modules = ModuleCache::of(context.instance);
     let mut rows = Vec::new();
     for object in context.database.catalog.objects(context.session_id) {
-        if !matches!(object.definition, engine::catalog::ObjectDefinition::Module(_)) {
+        if !matches!(object.definition, ObjectDefinition::Module(_)) {
             continue;
         }
         let module = modules.module(&object, context.user_types())?;
         let object_id = object.definition.object_id() as i32;
-        if let ModuleBody::Scalar { returns, .. } = &module.body {
+        if let ModuleBody::Scalar {
+            returns,
+            returned_collection,
+            ..
+        } = &module.body
+        {
             rows.push(ParameterRow {
                 object_id,
                 name: String::new(),
@@ -63,6 +72,7 @@ fn parameters(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
                 output: true,
                 is_cursor: false,
                 table_type: None,
+                xml_collection: collection_id(context, returned_collection.as_deref()),
             });
         }
         let declared = module.parameters.iter().zip(1..);
@@ -78,7 +88,19 @@ fn parameters(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
                 let own = context.database.catalog.by_id(id, context.session_id)?;
                 own.definition.type_name().map(|(_, _, id)| id as i32)
             }),
+            xml_collection: collection_id(context, parameter.xml_collection.as_deref()),
         }));
     }
     all(rows)
+}
+
+/// The id of a schema collection of the database.
+fn collection_id(context: &SystemContext<'_>, collection: Option<&XmlCollectionName>) -> Option<i32> {
+    let XmlCollectionName { schema, name, .. } = collection?;
+    let database = &context.database;
+    let found = database.xml_schema_collection(schema, name, context.session_id)?;
+    match &found.definition {
+        ObjectDefinition::XmlSchemaCollection(own) => Some(own.collection_id as i32),
+        _ => None,
+    }
 }

@@ -1,25 +1,33 @@
 //! `sys.dm_sql_referenced_entities` (sql-docs, under this name): what a module uses, with the columns that it reads and writes, and what the
 //! computed columns of a table use.
 //!
-//! What stands for an object that is not there has no columns. SQL Server says so by 2020 behind the rows, which is not said here.
+//! What stands for an object that is not there has no columns. Error 2020 comes behind the rows where not every column could be found: an object
+//! or a column is not there, a statement does not parse, or statements are nested deeper than the stack has room for. The names are then those
+//! of the text's tokens, so that none is missing ("This error does not prevent the query from returning object-level dependencies": sql-docs).
 
 use engine::catalog::{CatalogObject, ModuleDefinition, ObjectDefinition, TableDefinition};
+use engine::error::{Error, Result};
 use engine::types::{SqlType, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::dependencies::{DependencyRow, OBJECT_OR_COLUMN, dependencies, of_module, row_of};
-use super::objects::columns_of;
-use super::{BIT, INT, NAME, SystemView, TINYINT, all, function, nvarchar, system_row};
+use super::objects::{columns_of, is_schema_bound};
+use super::{BIT, INT, NAME, RowStream, Source, SystemRow, SystemView, TINYINT, all, nvarchar, system_row};
 use crate::ast::Name;
-use crate::modules::{ObjectUse, Usage, references_in, uses_of_module};
+use crate::messages;
+use crate::modules::{ObjectUse, ReferenceUse, Usage, references_in, uses_of_module};
 use crate::views::SystemContext;
 
-pub(super) const VIEWS: &[SystemView] = &[function::<ReferencedRow>(
-    "dm_sql_referenced_entities",
-    &[nvarchar(517), nvarchar(60)],
-    2,
-    |context, arguments| all(rows(context, arguments)),
-)];
+pub(super) const VIEWS: &[SystemView] = &[SystemView {
+    schema: "sys",
+    name: "dm_sql_referenced_entities",
+    columns: ReferencedRow::COLUMNS,
+    is_function: true,
+    parameters: &[nvarchar(517), nvarchar(60)],
+    required: 2,
+    rows: Source::Streamed(open),
+}];
 
 const DESCRIPTION: SqlType = nvarchar(60);
 
@@ -55,11 +63,54 @@ system_row!(ReferencedRow {
     "is_incomplete" BIT => |row| (!row.is_found).into();
 });
 
-fn rows(context: &SystemContext<'_>, arguments: &[Value]) -> Vec<ReferencedRow> {
+/// Rows, and an error behind the last.
+struct RowsAndError {
+    rows: std::vec::IntoIter<Vec<Value>>,
+    error: Option<Error>,
+}
+
+impl RowStream for RowsAndError {
+    fn next(&mut self) -> Result<Option<Vec<Value>>> {
+        match (self.rows.next(), self.error.take()) {
+            (None, Some(error)) => Err(error),
+            (row, error) => {
+                self.error = error;
+                Ok(row)
+            }
+        }
+    }
+}
+
+fn open(context: &SystemContext<'_>, arguments: &[Value]) -> Result<Box<dyn RowStream>> {
+    let found = rows(context, arguments);
+    let name = arguments.first().and_then(Value::as_str).unwrap_or_default();
+    let error = (!found.is_whole).then(|| messages::dependencies_not_whole(name));
+    Ok(Box::new(RowsAndError {
+        rows: all(found.rows)?.into_iter(),
+        error,
+    }))
+}
+
+/// What an object refers to.
+#[derive(Default)]
+struct Referenced {
+    rows: Vec<ReferencedRow>,
+    /// Every column of it was found.
+    is_whole: bool,
+}
+
+impl Referenced {
+    /// Of what has no columns that may be missing.
+    fn whole(rows: Vec<ReferencedRow>) -> Referenced {
+        Referenced { rows, is_whole: true }
+    }
+}
+
+fn rows(context: &SystemContext<'_>, arguments: &[Value]) -> Referenced {
     let text = |place: usize| arguments.get(place).and_then(Value::as_str).unwrap_or_default();
     let catalog = &context.database.catalog;
     let Some(name) = Name::parse(text(0)) else {
-        return Vec::new();
+        return Referenced::whole(Vec::new());
     };
     let found = match text(1).to_uppercase().as_str() {
         // "schema_name is required when the referencing class is OBJECT".
@@ -77,8 +128,8 @@ fn rows(context: &SystemContext<'_>, arguments: &[Value]) -> Vec<ReferencedRow> 
     };
     match found.as_deref().map(|object| &object.definition) {
         Some(ObjectDefinition::Module(module)) => of_uses(context, module),
-        Some(ObjectDefinition::Table(table)) => of_table(context, table),
-        _ => Vec::new(),
+        Some(ObjectDefinition::Table(table)) => Referenced::whole(of_table(context, table)),
+        _ => Referenced::whole(Vec::new()),
     }
 }
 
@@ -90,35 +141,34 @@ fn found(context: &SystemContext<'_>, name: &Name) -> Option<Arc<CatalogObject>>
 }
 
 /// A row for each object that a module uses, and behind it one for each column of it.
-fn of_uses(context: &SystemContext<'_>, module: &ModuleDefinition) -> Vec<ReferencedRow> {
+fn of_uses(context: &SystemContext<'_>, module: &ModuleDefinition) -> Referenced {
     let columns = |name: &Name| {
         let object = found(context, name)?;
-        Some(
-            columns_of(&object)
-                .iter()
-                .map(|column| column.name.to_lowercase())
-                .collect(),
-        )
+        let columns = columns_of(&object).iter();
+        let columns: Vec<String> = columns.map(|column| column.name.to_lowercase()).collect();
+        // What has no columns of its own, as a synonym, may stand for something that has.
+        Some(columns).filter(|columns| !columns.is_empty())
     };
-    let by = of_module(module);
+    let by = of_module(module, is_schema_bound(module));
     let mut rows = Vec::new();
-    let used = uses_of_module(module, &columns);
-    // A text that does not parse, as that of another server may not, has names, and columns that are not found.
-    let is_parsed = used.is_some();
-    let named = || references_in(&module.text).into_iter().map(ObjectUse::named);
-    for own in used.unwrap_or_else(|| named().collect()) {
+    let (uses, mut is_whole) = uses_and_names(module, &columns);
+    for own in uses {
         let Some(named) = row_of(context, by, &own.reference()) else {
             continue;
         };
         let object = named
             .id
             .and_then(|id| context.database.catalog.by_id(id, context.session_id));
+        let is_found = object.is_some() && !own.lacks_column;
+        let is_elsewhere = named.database.is_some() || named.server.is_some();
+        // A procedure that is executed is looked up when it is.
+        is_whole &= is_found || is_elsewhere || own.used_as == ReferenceUse::Execute;
         rows.push(ReferencedRow {
             column: None,
             usage: own.usage,
             is_select_all: own.is_select_all,
             is_insert_all: own.is_insert_all,
-            is_found: is_parsed && object.is_some(),
+            is_found,
             named: named.clone(),
         });
         rows.extend(
@@ -127,7 +177,28 @@ fn of_uses(context: &SystemContext<'_>, module: &ModuleDefinition) -> Vec<Refere
                 .flat_map(|object| columns_used(&own, &object, &named)),
         );
     }
-    rows
+    Referenced { rows, is_whole }
+}
+
+/// What a module uses, and whether that is all with every column. Of statements that do not parse, as those of another server may not, and of
+/// those that are nested too deep, the names in the text stand for the rest: their columns are not found.
+fn uses_and_names(module: &ModuleDefinition, columns: &dyn Fn(&Name) -> Option<Vec<String>>) -> (Vec<ObjectUse>, bool) {
+    let (mut uses, is_all, is_whole) = match uses_of_module(module, columns) {
+        Ok(used) => (used.objects, used.is_whole, used.is_whole && !used.lacks_column),
+        Err(_) => (Vec::new(), false, false),
+    };
+    if !is_all {
+        let lower = |parts: &[String]| -> Vec<String> { parts.iter().map(|part| part.to_lowercase()).collect() };
+        let known: HashSet<Vec<String>> = uses.iter().map(|own| lower(&own.parts)).collect();
+        uses.iter_mut().for_each(|own| own.lacks_column = true);
+        let others = references_in(&module.text).into_iter();
+        let others = others.filter(|reference| !known.contains(&lower(&reference.parts)));
+        uses.extend(others.map(|reference| ObjectUse {
+            lacks_column: true,
+            ..ObjectUse::named(reference)
+        }));
+    }
+    (uses, is_whole)
 }
 
 fn columns_used(own: &ObjectUse, object: &CatalogObject, named: &DependencyRow) -> Vec<ReferencedRow> {
@@ -183,7 +254,7 @@ pub(crate) struct UsedObject {
 /// What an object of the database uses in it. A procedure that is executed by its name alone is one of `dbo`.
 pub(crate) fn used_by(context: &SystemContext<'_>, object: &CatalogObject) -> Vec<UsedObject> {
     let rows = match &object.definition {
-        ObjectDefinition::Module(module) => of_uses(context, module),
+        ObjectDefinition::Module(module) => of_uses(context, module).rows,
         ObjectDefinition::Table(table) => of_table(context, table),
         _ => Vec::new(),
     };

@@ -10,6 +10,7 @@ use engine::types::{HIERARCHY_BYTES_MAX, Length, SqlType, Value, Variant};
 use super::objects::{table_of, with_indexes};
 use super::values::{big, stored_datetime};
 use super::{BIGINT, BIT, FLOAT, INT, NAME, REAL, Rows, SystemView, all, function, nvarchar, system_row, view};
+use crate::modules::filter_text;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -31,8 +32,8 @@ system_row!(StatisticsRow {
     "auto_created" BIT => |row| row.0.auto_created.into();
     "user_created" BIT => |row| (!row.0.auto_created && !row.0.of_index).into();
     "no_recompute" BIT => |row| row.0.no_recompute.into();
-    "has_filter" BIT => |_| false.into();
-    "filter_definition" nvarchar(4000) => |_| Value::Null;
+    "has_filter" BIT => |row| row.0.filter.is_some().into();
+    "filter_definition" nvarchar(4000) => |row| row.0.filter.as_ref().map(|filter| filter_text(&filter.text)).into();
     "is_temporary" BIT => |_| false.into();
     "is_incremental" BIT => |_| false.into();
     "has_persisted_sample" BIT => |_| false.into();
@@ -120,7 +121,7 @@ system_row!(Properties {
     "rows" BIGINT => |row| row.of(|content| big(content.rows));
     "rows_sampled" BIGINT => |row| row.of(|content| big(content.rows_sampled));
     "steps" INT => |row| row.of(|content| (content.steps.len() as i32).into());
-    "unfiltered_rows" BIGINT => |row| row.of(|content| big(content.rows));
+    "unfiltered_rows" BIGINT => |row| row.of(|content| big(content.unfiltered_rows));
     "modification_counter" BIGINT => |row| row.of(|_| big(row.modified));
     "persisted_sample_percent" FLOAT => |row| row.of(|_| Value::Float(0.0));
 });

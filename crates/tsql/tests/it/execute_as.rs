@@ -151,3 +151,44 @@ fn what_cannot_be_impersonated_or_reverted_is_told() {
     let deeper = "declare @i int = 0 while @i < 40 begin execute as login = 'sa' set @i += 1 end";
     assert_eq!(numbers(&mut one, deeper).first(), Some(&217));
 }
+
+/// `EXECUTE ('text') AS LOGIN | USER = 'name'` (sql-docs, "EXECUTE (Transact-SQL)"): the context is that of the text, from its beginning to its
+/// end, and REVERT in the text does not end it.
+#[test]
+fn a_text_runs_in_the_context_that_it_is_given() {
+    let mut one = session_of_web();
+    let names = "select suser_sname()";
+    for (batch, shown) in [
+        (format!("exec ('{names}') as login = 'sa' {names}"), "sa|web"),
+        (format!("exec ('{names}') as user = 'dbo' {names}"), "sa|web"),
+        (
+            format!("exec ('{names} revert {names}') as login = N'SA' {names}"),
+            "sa|sa|web",
+        ),
+        (
+            format!("exec ('{names} exec (''{names}'') as login = ''web'' {names}') as user = 'DBO '"),
+            "sa|web|sa",
+        ),
+        (
+            "exec ('select 1 as a') as login = 'sa' with result sets ((b int))".to_owned(),
+            "1",
+        ),
+        (
+            format!("begin try exec ('select 1/0') as login = 'sa' end try begin catch {names} end catch"),
+            "web",
+        ),
+    ] {
+        assert_eq!(rows(&mut one, &batch), shown, "{batch}");
+    }
+    for (batch, number) in [
+        ("exec ('select 1') as login = 'nobody'", 15_406),
+        ("exec ('select 1') as user = 'nobody'", 15_517),
+        ("exec ('select 1') as user = 'guest'", 40_517),
+        ("declare @n sysname = 'sa' exec ('select 1') as login = @n", 102),
+        ("exec ('select 1') as caller", 102),
+        ("exec ('select 1') as login = 'sa' at other", 40_517),
+    ] {
+        assert_eq!(numbers(&mut one, batch), [number], "{batch}");
+        assert_eq!(rows(&mut one, NAMES), OWN, "{batch}");
+    }
+}

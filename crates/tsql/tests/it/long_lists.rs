@@ -2,6 +2,12 @@
 //! that no constant has.
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
+use engine::instance::Instance;
+use engine::types::Value;
+use tsql::sink::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed};
+
 use crate::answers::{error, rows, run};
 use crate::transcript::{instance, session};
 
@@ -193,4 +199,78 @@ fn each_execution_has_its_own_values() {
         names.join(", ")
     );
     assert_eq!(rows(&mut client, &correlated), "19");
+}
+
+/// Notes what is taken of the workspace when a result begins and at each row.
+struct Watching {
+    instance: Arc<Instance>,
+    first_bytes: u64,
+    taken_bytes: Vec<u64>,
+}
+
+impl ResultSink for Watching {
+    fn columns_to_come(&mut self, _columns: &[ResultColumn]) -> Result<(), SinkClosed> {
+        self.first_bytes = self.instance.workspace.used_bytes();
+        Ok(())
+    }
+
+    fn columns(&mut self, _columns: &[ResultColumn]) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn row(&mut self, _row: &[Value]) -> Result<(), SinkClosed> {
+        self.taken_bytes.push(self.instance.workspace.used_bytes());
+        Ok(())
+    }
+
+    fn done(&mut self, _row_count: Option<u64>, _kind: DoneKind) -> Result<(), SinkClosed> {
+        Ok(())
+    }
+
+    fn message(&mut self, message: &Message) -> Result<(), SinkClosed> {
+        panic!("{message:?}");
+    }
+}
+
+/// The values of 60,000 items take 24 bytes each beside their strings, and 4 in their order: the query asks for them, gives them back, and
+/// compares one by one where there is no room. Few rows are compared one by one anyway.
+#[test]
+fn the_values_of_a_list_are_charged_to_the_query() {
+    let instance = instance();
+    let mut client = session(&instance);
+    run(
+        &mut client,
+        &["create table n (a int primary key) insert n select value from generate_series(1, 50)"],
+    );
+    let (own, _) = declared("int", &["7"; 20]);
+    let names: Vec<String> = (0..60_000).map(|number| format!("@p{}", number % 20)).collect();
+    let names = names.join(", ");
+    let mut taken = |rows: usize, is_full: bool| {
+        let batch = format!("{own} declare @n int = {rows:02} select a from n where a <= @n and a not in ({names})");
+        let workspace = instance.workspace.clone();
+        let mut sink = Watching {
+            instance: instance.clone(),
+            first_bytes: 0,
+            taken_bytes: Vec::new(),
+        };
+        // The text and its plan are kept, so that the second run asks for nothing but what it runs with.
+        client.execute(&batch, &mut sink);
+        let others = match is_full {
+            true => workspace.limit_bytes() - workspace.used_bytes() - workspace.reserve_bytes() - (16 << 20),
+            false => 0,
+        };
+        sink.taken_bytes.clear();
+        assert!(workspace.take(others));
+        client.execute(&batch, &mut sink);
+        workspace.give_back(others);
+        assert_eq!(sink.taken_bytes.len(), rows - usize::from(rows > 7));
+        sink.taken_bytes.iter().max().unwrap() - sink.first_bytes
+    };
+    assert_eq!(
+        taken(50, false),
+        2 << 20,
+        "1.6 MB, of which 256 KB are free, in steps of 1 MB"
+    );
+    assert_eq!(taken(5, false), 0);
+    assert_eq!(taken(50, true), 0, "no room: the rows are compared one by one");
 }

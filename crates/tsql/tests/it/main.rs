@@ -76,6 +76,7 @@ mod log_records;
 mod long_lists;
 mod machine_procedures;
 mod made_identities;
+mod many_partitions;
 mod marked;
 mod memory;
 mod merge;

@@ -15,7 +15,7 @@ const FUNCTIONS: &str = "use d create partition function l (int) as range left f
     create partition scheme sl as partition l to (a, b, a, [primary])
     create partition scheme sr as partition r all to (b)";
 
-fn policies() -> [LogPolicy; 2] {
+pub fn policies() -> [LogPolicy; 2] {
     [LogPolicy::native(), LogPolicy::classic()]
 }
 
@@ -31,7 +31,7 @@ pub fn with_functions(policy: LogPolicy) -> Story {
 }
 
 /// The rows of each partition of a table's heap or clustered index.
-fn counts(story: &mut Story, table: &str) -> Vec<String> {
+pub fn counts(story: &mut Story, table: &str) -> Vec<String> {
     story.rows(&format!(
         "select partition_number, rows from d.sys.partitions where object_id = object_id('d.dbo.{table}') and index_id < 2 order by partition_number"
     ))
@@ -722,15 +722,15 @@ fn what_partitions_are_not_for_is_refused() {
             values(count)
         )
     };
-    assert_eq!(story.errors(&many(1_000)), [7719]);
-    story.run(&many(999));
+    assert_eq!(story.errors(&many(15_000)), [7719]);
+    story.run(&many(14_999));
     assert_eq!(
-        story.errors("use d alter partition function many () split range (5000)"),
+        story.errors("use d alter partition function many () split range (50000)"),
         [7719]
     );
     assert_eq!(
         story.rows("select fanout from d.sys.partition_functions where name = 'many'"),
-        ["1000"]
+        ["15000"]
     );
     story.is_sound("d");
 }
@@ -805,6 +805,12 @@ fn indexes_of_partitions_are_made_again() {
             "alter table t rebuild",
             "create unique clustered index pk on t (id) with (drop_existing = on)",
             "update t set w = replicate(cast('x' as varchar(max)), 10000) where id < 5",
+            "alter table t rebuild partition = 2",
+            "alter table t rebuild partition = all with (data_compression = none on partitions (1, 2 to 3))",
+            "alter index i on t rebuild partition = 3 with (sort_in_tempdb = on, maxdop = 2, data_compression = none)",
+            "alter index pk on t rebuild partition = 1",
+            "alter index i on t reorganize partition = 3 with (lob_compaction = on)",
+            "alter index all on t reorganize partition = 4",
         ] {
             story.run(&format!("use d {change}"));
             assert_eq!(counts(&mut story, "t"), ["1 11", "2 10", "3 10", "4 9"], "{change}");

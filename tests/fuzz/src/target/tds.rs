@@ -261,8 +261,8 @@ impl ResultSink for Answers {
         self.end()
     }
 
-    fn output_parameter(&mut self, name: &str, sql_type: engine::types::SqlType, value: &engine::types::Value) {
-        self.returned.add(name, sql_type, value);
+    fn output_parameter(&mut self, output: tsql::sink::OutputParameter<'_>) {
+        self.returned.add(output);
     }
 }
 
@@ -356,10 +356,10 @@ impl Target for Calls {
                     arguments
                 }
             };
-            for (place, value) in std::mem::take(&mut answers.returned).for_arguments(called_with) {
-                assert!(place < called_with.len(), "an output without a parameter");
-                match value {
-                    Ok(value) => write_back(&mut answers.tokens, &called_with[place], &value),
+            for output in std::mem::take(&mut answers.returned).for_arguments(called_with) {
+                assert!(output.place < called_with.len(), "an output without a parameter");
+                match output.value {
+                    Ok(value) => write_back(&mut answers.tokens, &called_with[output.place], &value),
                     Err(_) => answers.errors += 1,
                 }
             }

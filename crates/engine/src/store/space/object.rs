@@ -125,7 +125,18 @@ impl ObjectSpace {
             Some(last) if formatted_as(storage, last, root.object)? == Some(PageKind::Heap) => pack(last),
             _ => 0,
         };
-        Ok(ObjectSpace {
+        Ok(ObjectSpace::of(root, extents, queue, insert_page))
+    }
+
+    /// The same of an object that was just made and has no pages but that of its extent list: none is looked at.
+    pub fn of_new(storage: &DatabaseStorage, root: ObjectRoot) -> Result<ObjectSpace> {
+        let mut extents = Extents::new(entries_of(storage, root)?);
+        extents.set_frontier(Position { extent: 0, page: 1 });
+        Ok(ObjectSpace::of(root, extents, Queue::default(), 0))
+    }
+
+    fn of(root: ObjectRoot, extents: Extents, queue: Queue, insert_page: u64) -> ObjectSpace {
+        ObjectSpace {
             object: root.object,
             first_iam: AtomicU64::new(pack(root.first_iam)),
             insert_page: AtomicU64::new(insert_page),
@@ -136,7 +147,7 @@ impl ObjectSpace {
             given_up: AtomicU64::new(0),
             uses_reserve: AtomicBool::new(false),
             upkeep: Mutex::default(),
-        })
+        }
     }
 
     /// Where the object begins.

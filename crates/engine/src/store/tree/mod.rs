@@ -103,10 +103,12 @@ impl Tree {
             ctx.space.create_object(ctx.storage, ctx.chain, (object, room))
         })?;
         ctx.note_made(object);
-        let tree = Tree::open(ctx.storage, ctx.space, root, 0)?;
-        let page_id = tree
-            .space
-            .take_page(ctx.storage, ctx.space, ctx.chain, Placement::AtEnd)?;
+        let page_id = ctx.space.open_new_object(ctx.storage, root)?.take_page(
+            ctx.storage,
+            ctx.space,
+            ctx.chain,
+            Placement::AtEnd,
+        )?;
         let mut page = fresh(ctx.storage, page_id)?;
         let mut planned = [Planned {
             page: &mut page,

@@ -23,6 +23,7 @@ use tds::bulk::BulkLoad;
 use tds::{PacketReader, RpcParameter, TransactionRequest};
 use tds_protocol::{Login7, PreLogin, Token, TokenParser};
 use tsql::session::{DoneKind, Message, ResultColumn, ResultSink, SinkClosed, TransactionEvent};
+use tsql::sink::OutputParameter;
 use vlf::ServerVersion;
 
 pub const PASSWORD: &str = "P\u{E4}ssword 1";
@@ -190,7 +191,7 @@ impl BackendSession for WordSession {
         self.run_batch(sql.text, sink);
         for argument in sql.arguments.iter().filter(|argument| argument.output) {
             let doubled = argument.value.integer().unwrap_or(0) as i32 * 2;
-            sink.output_parameter(&argument.name, SqlType::Int, &Value::Int(doubled));
+            sink.output_parameter(OutputParameter::new(&argument.name, SqlType::Int, &Value::Int(doubled)));
         }
     }
 

@@ -15,8 +15,9 @@ use engine::cancel;
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
 
-use super::path::{Selector, Step, selectors_of};
-use super::reader::{Child, Found, Kind, child_behind, unescaped};
+use super::path::selection_of;
+use super::reader::{Kind, unescaped};
+use super::select::{root_of, visit_selected};
 use crate::messages;
 use crate::plan::{Call, Expr};
 use crate::scalar::compare::compare;
@@ -67,66 +68,29 @@ pub(super) fn json_contains(call: &Call<'_>) -> Result<Value> {
         (_, Some(path)) => path,
         (_, None) => return Ok(Value::Null),
     };
-    let selectors = selectors_of(path)?;
+    let path = selection_of(path)?;
     cancel::spend_bytes(text.len())?;
-    let mut search = Search {
-        text,
-        call,
-        is_pattern,
-        is_somewhere: false,
-    };
-    let kind = match text.starts_with('{') {
-        true => Kind::Object,
-        false => Kind::Array,
-    };
-    let is_found = search.leads_to_it((kind, 0..text.len()), &selectors)?;
-    Ok(match (is_found, search.is_somewhere) {
+    let search = Search { call, is_pattern };
+    let mut is_somewhere = false;
+    let is_found = visit_selected(text, root_of(text), &path.selectors, &mut |(kind, place)| {
+        is_somewhere = true;
+        search.is_it(kind, text.get(place).unwrap_or_default())
+    })?;
+    Ok(match (is_found, is_somewhere) {
         (true, _) => Value::Int(1),
         (false, true) => Value::Int(0),
         (false, false) => Value::Null,
     })
 }
 
-/// The search of a value in a document.
+/// What is searched in a document.
 struct Search<'c> {
-    text: &'c str,
     call: &'c Call<'c>,
     /// Whether the value is a pattern of LIKE.
     is_pattern: bool,
-    /// Whether the path has led to any value yet.
-    is_somewhere: bool,
 }
 
 impl Search<'_> {
-    /// Whether steps lead from a value to the one that is searched. Each step goes a level down in the document, which has 128.
-    fn leads_to_it(&mut self, (kind, place): Found, selectors: &[Selector]) -> Result<bool> {
-        let Some((first, rest)) = selectors.split_first() else {
-            self.is_somewhere = true;
-            return self.is_it(kind, self.text.get(place).unwrap_or_default());
-        };
-        let wanted = match (first, kind) {
-            (Selector::One(Step::Member(_)), Kind::Object) => first,
-            (Selector::One(Step::Element(_)) | Selector::Every, Kind::Array) => first,
-            _ => return Ok(false),
-        };
-        let mut at = place.start + 1;
-        let mut number = 0;
-        while let Some(child) = child_behind(self.text, at, kind == Kind::Object) {
-            at = child.place.end;
-            cancel::spend_bytes(child.place.len())?;
-            let is_chosen = is_chosen(wanted, &child, number);
-            if is_chosen && self.leads_to_it((child.kind, child.place), rest)? {
-                return Ok(true);
-            }
-            // One member or element is all that such a step leads to.
-            if is_chosen && *wanted != Selector::Every {
-                return Ok(false);
-            }
-            number += 1;
-        }
-        Ok(false)
-    }
-
     fn is_it(&self, kind: Kind, written: &str) -> Result<bool> {
         let value = self.call.value(1);
         Ok(match (kind, value) {
@@ -160,13 +124,5 @@ impl Search<'_> {
             }
             _ => false,
         })
-    }
-}
-
-fn is_chosen(selector: &Selector, child: &Child, number: usize) -> bool {
-    match selector {
-        Selector::One(Step::Member(name)) => child.name.as_ref() == Some(name),
-        Selector::One(Step::Element(place)) => *place == number,
-        Selector::Every => true,
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! path.rs     paths to values
+//! select.rs   the values that a path with [*], [last], [1 to 3] or [0, 2] leads to
 //! reader.rs   reads a text once, and finds the positions of values in it
 //! modify.rs   JSON_MODIFY
 //! build.rs    JSON_OBJECT, JSON_ARRAY
@@ -17,6 +18,7 @@ mod modify;
 mod open;
 mod path;
 mod reader;
+mod select;
 
 pub(crate) use build::{json_array, json_element, json_member, json_object};
 pub(crate) use modify::{change_json, change_with, modify_with};
@@ -25,15 +27,18 @@ pub use open::{JsonColumn, JsonValueKind, open_json_columns};
 
 use engine::cancel;
 use engine::error::{Error, Result};
-use engine::types::{Length, SqlType, Value};
+use engine::memory::Charge;
+use engine::types::{Length, SqlType, Value, string_room};
 
 use super::Answer::{Computed, Fixed};
 use super::Parameter::{Any, Text};
 use super::{Call, INT, Signature, signature};
 use crate::messages;
 use crate::plan::Expr;
-use path::path_of;
+use crate::scalar::json_type::json_of;
+use path::{path_of, selection_of};
 use reader::{Kind, Reader, find, unescaped};
+use select::{root_of, visit_selected};
 
 /// `nvarchar(max)`, which texts of JSON are.
 const JSON: SqlType = SqlType::NVarChar(Length::Max);
@@ -48,7 +53,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     )
     .told("json, path: the scalar value at a path"),
     signature("json_query", 1, &[Text, Text], Computed(of_document), json_query)
-        .told("json, path: the object or array at a path"),
+        .told("json, path: the object or array at a path; of json, WITH ARRAY WRAPPER, an array of the values that a path leads to"),
     signature("isjson", 1, &[Text, Text], INT, isjson)
         .told("text, kind: 1 if the text is a JSON object or array, or of the kind VALUE, SCALAR, ARRAY or OBJECT"),
     signature("json_path_exists", 2, &[Text, Text], INT, json_path_exists)
@@ -109,14 +114,53 @@ fn json_query(call: &Call<'_>) -> Result<Value> {
         return Ok(Value::Null);
     };
     let path = match (call.values.len(), call.text(1)) {
-        (1, _) => path_of("$")?,
-        (_, Some(path)) => path_of(path)?,
+        (1, _) => "$",
+        (_, Some(path)) => path,
         (_, None) => return Ok(Value::Null),
     };
+    if call.argument_type(0) == SqlType::Json {
+        return json_selected(text, path, call.integer(2) == Some(1));
+    }
+    let path = path_of(path)?;
     match find(text, &path)? {
         Some((Kind::Object | Kind::Array, place)) => Ok(text[place].into()),
         None if path.strict => Err(messages::no_json_property()),
         Some(_) if path.strict => Err(messages::no_json_object()),
+        _ => Ok(Value::Null),
+    }
+}
+
+/// What a path leads to in a document of type json: an array of all values where it is wrapped, else the one object or array. Without a
+/// wrapper several values are none, and an error of a strict path.
+fn json_selected(text: &str, path: &str, is_wrapped: bool) -> Result<Value> {
+    let path = selection_of(path)?;
+    cancel::spend_bytes(text.len())?;
+    let (mut made, mut charge) = (String::new(), Charge::default());
+    let mut found = None;
+    let mut count = 0_usize;
+    visit_selected(text, root_of(text), &path.selectors, &mut |(kind, place)| {
+        count += 1;
+        if is_wrapped {
+            // With its comma or bracket.
+            let bytes = made.len() + place.len() + 2;
+            string_room(bytes)?;
+            charge.grow_to(bytes as u64)?;
+            made.push(if count == 1 { '[' } else { ',' });
+            made.push_str(text.get(place).unwrap_or_default());
+        } else {
+            found = Some((kind, place));
+        }
+        Ok(!is_wrapped && count > 1)
+    })?;
+    match (count, found) {
+        (0, _) if path.strict => Err(messages::no_json_property()),
+        (0, _) => Ok(Value::Null),
+        (1.., _) if is_wrapped => {
+            made.push(']');
+            json_of(&made)
+        }
+        (1, Some((Kind::Object | Kind::Array, place))) => Ok(text.get(place).unwrap_or_default().into()),
+        _ if path.strict => Err(messages::no_json_object()),
         _ => Ok(Value::Null),
     }
 }
@@ -145,8 +189,13 @@ fn json_path_exists(call: &Call<'_>) -> Result<Value> {
     let (Some(text), Some(path)) = (call.text(0), call.text(1)) else {
         return Ok(Value::Null);
     };
-    let path = path_of(path)?;
     cancel::spend_bytes(text.len())?;
+    if call.argument_type(0) == SqlType::Json {
+        let path = selection_of(path)?;
+        let found = visit_selected(text, root_of(text), &path.selectors, &mut |_| Ok(true))?;
+        return Ok(Value::Int(i32::from(found)));
+    }
+    let path = path_of(path)?;
     let found = Reader::new(text).whole(&path.steps);
     Ok(Value::Int(i32::from(matches!(found, Ok(Some(_))))))
 }

@@ -18,6 +18,25 @@ pub(super) enum Selector {
     One(Step),
     /// `[*]`: the elements of an array.
     Every,
+    /// `[last]`, `[1 to 3]`, `[0, last]`: elements of an array, from each first place to the last.
+    Ranges(Vec<(Place, Place)>),
+}
+
+/// A place in an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Number(usize),
+    Last,
+}
+
+impl Place {
+    /// Its number in an array of so many elements; none for the last of none.
+    pub(super) fn number(self, count: usize) -> Option<usize> {
+        match self {
+            Place::Number(number) => Some(number),
+            Place::Last => count.checked_sub(1),
+        }
+    }
 }
 
 /// `[lax | strict] $.a."b c"[0]`
@@ -59,25 +78,54 @@ pub(super) fn any_path_of(text: &str) -> Result<Path> {
     Ok(Path { appends, strict, steps })
 }
 
-/// The steps of a path that may have `[*]`. Its mode is read, and changes nothing.
+/// A path whose steps may lead to several values.
+#[derive(Debug, PartialEq)]
+pub(super) struct Selection {
+    /// What is not there is an error.
+    pub(super) strict: bool,
+    pub(super) selectors: Vec<Selector>,
+}
+
+/// A path that may have the subscripts of several elements.
 ///
 /// # Errors
 /// 13607 for a malformed path.
-pub(super) fn selectors_of(text: &str) -> Result<Vec<Selector>> {
-    let (appends, _, steps) = parsed(text, |text| match behind_every(text) {
-        Some(behind) => Some((Selector::Every, behind)),
-        None => step_of(text).map(|(step, behind)| (Selector::One(step), behind)),
-    })?;
+pub(super) fn selection_of(text: &str) -> Result<Selection> {
+    let (appends, strict, selectors) = parsed(text, selector_of)?;
     match appends {
         true => Err(messages::malformed_json_path('a', text.find('a').unwrap_or_default())),
-        false => Ok(steps),
+        false => Ok(Selection { strict, selectors }),
     }
 }
 
-/// What follows `[*]` at the beginning of a text.
-fn behind_every(text: &str) -> Option<&str> {
+/// The selector at the beginning of a path, and what follows it.
+fn selector_of(text: &str) -> Option<(Selector, &str)> {
+    if let Some((step, behind)) = step_of(text) {
+        return Some((Selector::One(step), behind));
+    }
     let (inner, behind) = text.strip_prefix('[')?.split_once(']')?;
-    (inner.trim() == "*").then_some(behind)
+    if inner.trim() == "*" {
+        return Some((Selector::Every, behind));
+    }
+    let ranges: Option<Vec<(Place, Place)>> = inner.split(',').map(range_of).collect();
+    Some((Selector::Ranges(ranges?), behind))
+}
+
+/// `last`, `3`, `1 to 3`.
+fn range_of(text: &str) -> Option<(Place, Place)> {
+    let mut words = text.split_ascii_whitespace();
+    let place = |word: &str| match word {
+        "last" => Some(Place::Last),
+        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok().map(Place::Number),
+        _ => None,
+    };
+    let from = place(words.next()?)?;
+    let to = match (words.next(), words.next()) {
+        (None, _) => from,
+        (Some("to"), Some(to)) => place(to)?,
+        _ => return None,
+    };
+    words.next().is_none().then_some((from, to))
 }
 
 /// Whether a path begins with `append`, whether it is strict, and its steps.

@@ -34,7 +34,7 @@ struct Bound {
 }
 
 /// What conditions are about: the tables of the columns they read, by their place among the sources.
-type Subject = (Option<usize>, Option<usize>);
+pub(super) type Subject = (Option<usize>, Option<usize>);
 
 impl Estimator<'_> {
     /// The part of rows for which all conditions hold.
@@ -42,6 +42,7 @@ impl Estimator<'_> {
         let mut conjuncts = Vec::new();
         conditions.iter().for_each(|one| flatten(one, &mut conjuncts));
         let mut parts: Vec<(Subject, f64)> = self.keys_joined(&mut conjuncts, sources);
+        parts.extend(self.filtered_parts(&mut conjuncts, sources));
         let mut ranges: Vec<(usize, Vec<Bound>)> = Vec::new();
         for condition in conjuncts {
             let bound = self.bound_of(condition, sources);
@@ -309,7 +310,8 @@ impl Estimator<'_> {
     ) -> Option<T> {
         let (scan, column) = sources.column(place)?;
         let table = &scan.table.table;
-        let content = self.knowledge.content(table, column)?;
+        let filtered = self.filtered_content(place);
+        let content = filtered.or_else(|| self.knowledge.content(table, column))?;
         let collation = table.definition().columns[column].collation;
         Some(ask(Column {
             content: &content,
@@ -395,7 +397,7 @@ fn places_joined(condition: &Condition) -> Option<(usize, usize)> {
 }
 
 /// The first two tables whose columns a condition reads.
-fn subject_of(condition: &Condition, sources: &Sources<'_>) -> Subject {
+pub(super) fn subject_of(condition: &Condition, sources: &Sources<'_>) -> Subject {
     let mut found = (None, None);
     condition.for_each_expression(&mut |expression| note_tables(expression, sources, &mut found));
     found
@@ -426,7 +428,7 @@ fn backed_off(mut parts: Vec<(Subject, f64)>) -> f64 {
     product
 }
 
-fn backed_off_product(numbers: &[f64]) -> f64 {
+pub(super) fn backed_off_product(numbers: &[f64]) -> f64 {
     let powers = [1.0, 0.5, 0.25, 0.125];
     numbers
         .iter()

@@ -36,9 +36,9 @@ use engine::database::{Database, Modifications};
 use engine::error::{Error, Result};
 use engine::instance::{MSDB, TEMPDB, WorkName};
 use engine::session::{
-    Sampling, Table, all_statistics, leading_of, next_stats_id, tell_if_fatal, update_statistics_aside,
+    CountPlan, Sampling, Table, all_statistics, leading_of, next_stats_id, tell_if_fatal, update_statistics_aside,
 };
-use engine::statistics::{Content, Plan};
+use engine::statistics::Content;
 use engine::store::ReadMode;
 use engine::types::Value;
 
@@ -185,6 +185,18 @@ impl<'s> Knowledge<'s> {
         self.find(table, |columns| columns.first() == Some(&column))
     }
 
+    /// The statistics of a table that have a filter, as far as they say something of its columns as they are.
+    pub(super) fn filtered(&self, table: &Table) -> Vec<StatisticsDefinition> {
+        // The plan goes by all that there are.
+        self.of_table(table, |_| ());
+        let mut all = all_statistics(table.database(), table.definition(), self.session.id);
+        all.retain(|known| {
+            let is_as_counted = leading_of(table.definition(), &known.columns) == known.leading;
+            known.filter.is_some() && known.content.is_some() && is_as_counted
+        });
+        all
+    }
+
     /// Different ones of some columns together, in any order.
     pub(super) fn distinct_of(&self, table: &Table, columns: &[usize]) -> Option<f64> {
         let begins = |known: &[usize]| {
@@ -229,7 +241,8 @@ impl<'s> Knowledge<'s> {
         let all = all_statistics(table.database(), table.definition(), self.session.id);
         let usable = all.into_iter().filter_map(|statistics| {
             let is_as_counted = leading_of(table.definition(), &statistics.columns) == statistics.leading;
-            let content = statistics.content.filter(|_| is_as_counted)?;
+            let is_of_all = statistics.filter.is_none();
+            let content = statistics.content.filter(|_| is_as_counted && is_of_all)?;
             Some((statistics.columns, content))
         });
         let mut usable: Vec<_> = usable.collect();
@@ -249,7 +262,22 @@ impl<'s> Knowledge<'s> {
         let mut wanted: Vec<StatisticsDefinition> = Vec::new();
         for &column in columns {
             let of_column = all.iter().filter(|known| known.columns.first() == Some(&column));
-            let best = of_column.max_by_key(|known| known.content.as_ref().map(|content| content.updated));
+            let (of_column, filtered): (Vec<_>, Vec<_>) = of_column.partition(|known| known.filter.is_none());
+            wanted.extend(
+                filtered
+                    .into_iter()
+                    .filter(|known| {
+                        // Rows outside of the filter count, too: which rows were modified is not known.
+                        let modified = table.modifications().since_counted(known);
+                        let content = known.content.as_ref();
+                        let most = content.map(|content| modified_rows_max(content.unfiltered_rows, level));
+                        options.auto_update && !known.no_recompute && most.is_none_or(|most| modified > most)
+                    })
+                    .cloned(),
+            );
+            let best = of_column
+                .into_iter()
+                .max_by_key(|known| known.content.as_ref().map(|content| content.updated));
             match best {
                 Some(known) => {
                     let modified = table.modifications().since_counted(known);
@@ -278,7 +306,9 @@ impl<'s> Knowledge<'s> {
             }
         }
         // Index statistics that were counted for the moment do not say so in the catalog.
-        wanted.retain(|known| known.columns.len() > 1 || !table.modifications().is_brief(known.columns[0]));
+        wanted.retain(|known| {
+            known.filter.is_some() || known.columns.len() > 1 || !table.modifications().is_brief(known.columns[0])
+        });
         let (later, wanted): (Vec<_>, Vec<_>) = wanted
             .into_iter()
             .partition(|known| options.auto_update_async && known.content.is_some());
@@ -338,7 +368,7 @@ impl<'s> Knowledge<'s> {
 
     fn count(&self, table: &Table, wanted: Vec<StatisticsDefinition>) -> Result<()> {
         let (database, locks) = (table.database(), &self.session.locks);
-        let plans: Vec<Plan> = wanted.iter().map(|known| Plan::of(known.columns.clone())).collect();
+        let plans: Vec<CountPlan> = wanted.iter().map(StatisticsDefinition::plan).collect();
         let now = self.session.now_ticks();
         let counted = table.count_statistics(locks, &plans, Sampling::Usual, (now.days, now.ticks))?;
         let is_stored = table.counted_rows(locks)? >= STORED_ROWS_MIN
@@ -350,6 +380,9 @@ impl<'s> Knowledge<'s> {
         for (statistics, content) in wanted.into_iter().zip(counted) {
             let Some(content) = content.map(Arc::new) else { continue };
             if !is_stored {
+                if statistics.filter.is_some() {
+                    continue;
+                }
                 table.modifications().keep_brief(statistics.columns, content);
                 continue;
             }
@@ -381,6 +414,7 @@ fn own_statistics(database: &Database, table: &Table, column: usize, n: usize, s
         columns: vec![column],
         content: None,
         modified: 0,
+        filter: None,
     }
 }
 

@@ -14,13 +14,18 @@
 
 mod condition;
 mod expected;
+mod filtered;
 mod knowledge;
 mod small;
 
 pub use expected::{ByNode, Expectations, Expected, operators, queries_of, queries_of_condition};
 pub use knowledge::Premises;
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use engine::error::Result;
+use engine::statistics::Content;
 use engine::types::Value;
 
 use crate::ast::ComparisonOperator as Op;
@@ -96,6 +101,8 @@ pub struct Estimator<'s> {
     rules: Rules<'s>,
     peeked: Peeked,
     small: small::SmallTables,
+    /// The statistics with a filter by which a column at a place of the wide row is judged now (`filtered`).
+    filtered: RefCell<Option<(usize, Arc<Content>)>>,
     /// Whether it counts that the first rows alone are wanted.
     pub(super) has_goals: bool,
 }
@@ -108,6 +115,7 @@ impl<'s> Estimator<'s> {
             rules: Rules::new(session.options().rules_off, &session.trees),
             peeked: Peeked::default(),
             small: small::SmallTables::default(),
+            filtered: RefCell::default(),
             has_goals: true,
         }
     }

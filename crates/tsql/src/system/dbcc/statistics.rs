@@ -9,6 +9,7 @@ use engine::types::{Length, SqlType, Value};
 use super::super::{Host, Table};
 use super::Command;
 use super::check::find_table;
+use crate::modules::filter_text;
 use crate::scalar::convert::convert;
 
 const PARTS: [&str; 3] = ["STAT_HEADER", "DENSITY_VECTOR", "HISTOGRAM"];
@@ -93,8 +94,12 @@ fn header(statistics: &StatisticsDefinition) -> Table {
         Value::Real(density_between_steps(content) as f32),
         Value::Real(length as f32),
         "NO ".into(),
-        Value::Null,
-        count(content.rows),
+        statistics
+            .filter
+            .as_ref()
+            .map(|filter| filter_text(&filter.text))
+            .into(),
+        count(content.unfiltered_rows),
         Value::Float(0.0),
     ]);
     table

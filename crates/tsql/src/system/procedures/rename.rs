@@ -1,8 +1,11 @@
-//! `sp_rename`: renames tables, modules, sequences, synonyms, constraints, columns, indexes and databases.
+//! `sp_rename`: renames tables, modules, sequences, synonyms, constraints, columns of tables and views, indexes and databases.
 
 use std::sync::Arc;
 
-use engine::catalog::{CatalogObject, IndexDefinition, ObjectDefinition, StatisticsDefinition, TableDefinition};
+use engine::catalog::{
+    CatalogObject, ColumnDefinition, IndexDefinition, ModuleKind, ObjectDefinition, StatisticsDefinition,
+    TableDefinition,
+};
 use engine::error::{Error, Result};
 use engine::session::{all_statistics, with_current_definitions};
 use engine::types::{Length, SqlType, Value};
@@ -11,7 +14,7 @@ use super::super::{Host, SystemContext};
 use super::{NAME, SystemProcedure, in_transaction, text};
 use crate::ast::Name;
 use crate::messages;
-use crate::modules::{ColumnChange, dependent_on_column, dependent_on_object};
+use crate::modules::{ColumnChange, ModuleBody, ModuleCache, dependent_on_column, dependent_on_object};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[SystemProcedure {
     name: "sp_rename",
@@ -29,6 +32,8 @@ enum Item {
     Index(Arc<CatalogObject>),
     /// Of a table.
     Column(Arc<CatalogObject>),
+    /// Of a view: a column that its text gives another name.
+    ViewColumn(Arc<CatalogObject>),
     Object(Arc<CatalogObject>),
     /// The table that has it, and its id.
     Constraint(Arc<CatalogObject>, u32),
@@ -39,7 +44,7 @@ impl Item {
     fn kind(&self) -> &'static str {
         match self {
             Item::Index(_) => "index",
-            Item::Column(_) => "column",
+            Item::Column(_) | Item::ViewColumn(_) => "column",
             Item::Object(_) | Item::Constraint(..) => "object",
         }
     }
@@ -155,6 +160,7 @@ fn rename(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value])
             require_current_database(context, &call, &item)?;
             match &item {
                 Item::Column(object) => rename_column(context, &call, &item, object),
+                Item::ViewColumn(object) => rename_view_column(context, &call, &item, object),
                 Item::Index(object) => rename_index(context, &call, &item, object),
                 Item::Constraint(table, id) => rename_constraint(context, &call, &item, (table, *id)),
                 Item::Object(object) => rename_object(context, &call, &item, object),
@@ -185,15 +191,13 @@ fn found_item(context: &SystemContext<'_>, call: &Call<'_>, kind: Option<&str>) 
             found.push(Item::Index(object.clone()));
         }
     }
-    if let Some(parts) = name.schema().filter(|_| is_tried("COLUMN") && found.is_empty())
-        && let Some(object) = find(context, name.database().unwrap_or("dbo"), parts)
+    if let Some(view) = name.schema().filter(|_| is_tried("COLUMN"))
+        && let Some(object) = find(context, name.database().unwrap_or("dbo"), view)
         && let ObjectDefinition::Module(module) = &object.definition
-        && module
-            .columns
-            .iter()
-            .any(|column| column.name.eq_ignore_ascii_case(name.object()))
+        && module.kind == ModuleKind::View
+        && place_of(&module.columns, name.object()).is_some()
     {
-        return Err(messages::not_supported("sp_rename of a view's column"));
+        found.push(Item::ViewColumn(object));
     }
     if is_tried("OBJECT") && name.server().is_none() {
         let schema = name.schema().unwrap_or("dbo");
@@ -228,7 +232,7 @@ fn constraint_of_name(context: &SystemContext<'_>, schema: &str, name: &str) -> 
 /// 15333 for a name with another database's.
 fn require_current_database(context: &SystemContext<'_>, call: &Call<'_>, item: &Item) -> Result<()> {
     let written = match item {
-        Item::Column(_) | Item::Index(_) => call.name.server(),
+        Item::Column(_) | Item::ViewColumn(_) | Item::Index(_) => call.name.server(),
         Item::Object(_) | Item::Constraint(..) => call.name.database(),
     };
     match written.filter(|written| !written.is_empty() && !written.eq_ignore_ascii_case(&context.database.name())) {
@@ -389,6 +393,41 @@ fn rename_column(context: &SystemContext<'_>, call: &Call<'_>, item: &Item, obje
     }
 }
 
+fn place_of(columns: &[ColumnDefinition], name: &str) -> Option<usize> {
+    columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
+}
+
+/// The column has its new name for the statements that read the view. The text of the view stays what it is, and `sp_refreshview` and ALTER VIEW,
+/// which find the columns by the text, undo the renaming. Of a view with `*` the columns are always found by the text.
+fn rename_view_column(
+    context: &SystemContext<'_>,
+    call: &Call<'_>,
+    item: &Item,
+    object: &Arc<CatalogObject>,
+) -> Result<()> {
+    let mut definition = object.definition.clone();
+    let ObjectDefinition::Module(module) = &mut definition else {
+        return Err(call.no_item(context));
+    };
+    let is_needed = dependent_on_object(&context.database, context.session_id, object).is_some();
+    if is_needed || module.rows.is_some() {
+        return Err(call.enforced());
+    }
+    let place = place_of(&module.columns, call.name.object());
+    let place = place.ok_or_else(|| call.no_item(context))?;
+    if place_of(&module.columns, call.new_name).is_some_and(|other| other != place) {
+        return Err(call.is_in_use(item));
+    }
+    let compiled = ModuleCache::of(context.instance).module(object, context.user_types())?;
+    if matches!(&compiled.body, ModuleBody::View(view) if view.query.body.has_star()) {
+        return Err(messages::not_supported("sp_rename of a column of a view with *"));
+    }
+    if let Some(column) = module.columns.get_mut(place) {
+        call.new_name.clone_into(&mut column.name);
+    }
+    replace(context, object, definition)
+}
+
 /// Whether an object needs the name of a column, of the table or of its history.
 fn is_enforced(context: &SystemContext<'_>, definition: &TableDefinition, ordinal: usize) -> bool {
     let needs = |table: &TableDefinition| {
@@ -405,7 +444,13 @@ fn is_enforced(context: &SystemContext<'_>, definition: &TableDefinition, ordina
         .versioning
         .and_then(|versioning| context.database.catalog.by_id(versioning.history, context.session_id));
     let history = history.as_deref().map(|object| &object.definition);
-    needs(definition) || matches!(history, Some(ObjectDefinition::Table(history)) if needs(history))
+    let kept = context
+        .database
+        .catalog
+        .statistics_of(definition.object_id, context.session_id);
+    let mut kept = kept.iter().filter_map(|object| object.statistics());
+    let is_filtered = kept.any(|known| known.filter.as_ref().is_some_and(|filter| filter.reads(ordinal)));
+    is_filtered || needs(definition) || matches!(history, Some(ObjectDefinition::Table(history)) if needs(history))
 }
 
 /// Replaces the definition of a temporal table one of whose columns is renamed. History, of that id, has the column at the same place.
