@@ -405,6 +405,22 @@ impl Database {
         self.change_boot(|boot| boot.further.has_wide_sequences = true)
     }
 
+    /// Says in the boot record that the catalog has principals, memberships, permissions or owners, before it does.
+    ///
+    /// # Errors
+    /// 823 when the boot record cannot be written.
+    pub(crate) fn note_principals(&self) -> Result<()> {
+        match self.has_principals() {
+            true => Ok(()),
+            false => self.change_boot(|boot| boot.further.has_principals = true),
+        }
+    }
+
+    /// Whether the catalog has, or had, principals, memberships, permissions or owners.
+    pub fn has_principals(&self) -> bool {
+        self.boot.lock().further.has_principals
+    }
+
     /// Says in master's boot record that the catalog has decisions, before it does.
     pub(crate) fn note_decisions(&self) -> Result<()> {
         if self.boot.lock().has_decisions {

@@ -272,6 +272,7 @@ impl StatementKind {
             Self::CreateSynonym(_) => defines("CREATE SYNONYM", DoneKind::Other),
             Self::CreateStandalone(created) => defines(created.statement(), Done::Other),
             Self::Partition(partition) => defines(partition.name(), Done::Other),
+            Self::Principal(principal) => defines(principal.name(), Done::Other),
             Self::CreateSequence(sequence) => sequence_facts(sequence.definition),
             Self::FullText(full_text) => defines(full_text.name(), Done::Other),
             Self::XmlSchema(_) => defines("CREATE XML SCHEMA COLLECTION", Done::Other),
@@ -357,9 +358,9 @@ const fn restore_name(kind: RestoreKind) -> &'static str {
 
 const fn permission_facts<'s>(action: PermissionAction) -> StatementFacts<'s> {
     match action {
-        PermissionAction::Grant => system("GRANT", DoneKind::Grant),
-        PermissionAction::Deny => system("DENY", DoneKind::Deny),
-        PermissionAction::Revoke => system("REVOKE", DoneKind::Revoke),
+        PermissionAction::Grant => defines("GRANT", DoneKind::Grant),
+        PermissionAction::Deny => defines("DENY", DoneKind::Deny),
+        PermissionAction::Revoke => defines("REVOKE", DoneKind::Revoke),
     }
 }
 

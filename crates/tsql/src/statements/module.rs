@@ -24,6 +24,7 @@ use crate::modules::{
     ModuleBody, UserTypes, VariableScope, check_function, check_returned, declared, dependent_on_object,
     one_part_source,
 };
+use crate::security::check_new_module;
 use crate::sink::{DoneKind, ResultColumn};
 
 /// Parameters of a procedure or function (sql-docs, "Maximum capacity specifications").
@@ -303,6 +304,9 @@ impl Executor<'_> {
             rows: None,
             created: (created.days, created.ticks),
         });
+        if let ObjectDefinition::Module(module) = &definition {
+            check_new_module(&database, self.session.id, module)?;
+        }
         let Some((_, object)) = former else {
             let mut engine = self.session.engine.borrow_mut();
             let object = engine.create_object(&database, definition)?;

@@ -18,6 +18,7 @@ mod described;
 mod files;
 mod index_uses;
 mod indexes;
+mod information_privileges;
 mod information_schema;
 mod information_usage;
 mod listed;
@@ -228,7 +229,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 50] = [
+const TABLES: [&[SystemView]; 51] = [
     dependencies::VIEWS,
     referenced::VIEWS,
     spt_values::VIEWS,
@@ -279,6 +280,7 @@ const TABLES: [&[SystemView]; 50] = [
     traces::VIEWS,
     properties::VIEWS,
     described::VIEWS,
+    information_privileges::VIEWS,
 ];
 
 /// Every view and function.
