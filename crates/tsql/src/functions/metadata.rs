@@ -14,7 +14,7 @@ use super::Parameter::{Any, Int, Name};
 use super::{Call, INT, NAME, Signature, signature};
 use crate::scalar::data_type::is_known;
 use crate::security::{Entries, effective_owner};
-use crate::views::{ObjectRow, constraints_of, system_object};
+use crate::views::{ObjectRow, columns_of, constraints_of, system_object};
 
 const SMALL: super::Answer = Fixed(SqlType::SmallInt);
 const IDENTITY: super::Answer = Fixed(SqlType::Decimal {
@@ -503,9 +503,7 @@ fn col_name(call: &Call<'_>) -> Result<Value> {
         return Ok(Value::Null);
     };
     let position = call.integer(1).and_then(|position| usize::try_from(position - 1).ok());
-    let column = table_of(&object)
-        .zip(position)
-        .and_then(|(table, position)| table.columns.get(position));
+    let column = position.and_then(|position| columns_of(&object).get(position));
     Ok(column.map_or(Value::Null, |column| Value::from(column.name.as_str())))
 }
 
