@@ -48,7 +48,7 @@ pub enum UserSource {
     /// FOR or FROM LOGIN; a user without a source is that of the login of its name.
     Login(Identifier),
     WithoutLogin,
-    /// WITH PASSWORD.
+    /// WITH PASSWORD, which is refused: no database is contained.
     Password,
 }
 

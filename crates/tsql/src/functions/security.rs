@@ -143,8 +143,8 @@ fn on_login(name: Option<&str>, permission: &str) -> Value {
         return Value::Null;
     }
     name.map_or(Value::Null, |name| {
-        let found = crate::views::principals::of_server(name);
-        Value::Int(found.is_some_and(crate::views::principals::Principal::is_login).into())
+        let found = security::of_server(name);
+        Value::Int(found.is_some_and(security::Principal::is_login).into())
     })
 }
 

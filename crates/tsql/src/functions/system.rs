@@ -9,7 +9,7 @@ use super::Parameter::{Any, Int, Name};
 use super::{Call, INT, NAME, Signature, signature};
 use crate::messages;
 use crate::scalar::row_place;
-use crate::views::principals::{self, Principal};
+use crate::security::{self, Principal};
 
 pub(super) const FUNCTIONS: &[Signature] = &[
     signature("app_name", 0, &[], NAME, app_name).told(": program that the client says it is"),
@@ -95,16 +95,16 @@ fn suser_name(call: &Call<'_>) -> Result<Value> {
 fn server_principal(call: &Call<'_>) -> Option<&'static Principal> {
     let own = call.context.session.login_name();
     match call.text(0) {
-        _ if call.values.is_empty() => principals::of_server("sa"),
-        Some(name) if name.trim_end_matches(' ').eq_ignore_ascii_case(&own) => principals::of_server("sa"),
-        Some(name) => principals::of_server(name),
+        _ if call.values.is_empty() => security::of_server("sa"),
+        Some(name) if name.trim_end_matches(' ').eq_ignore_ascii_case(&own) => security::of_server("sa"),
+        Some(name) => security::of_server(name),
         None => None,
     }
 }
 
 /// SQL Server docs, "LOGINPROPERTY": NULL for what is not a login, and for what the server does not keep. Passwords follow no policy.
 fn loginproperty(call: &Call<'_>) -> Result<Value> {
-    let found = call.text(0).and_then(principals::of_server);
+    let found = call.text(0).and_then(security::of_server);
     if !found.is_some_and(Principal::is_login) {
         return Ok(Value::Null);
     }
@@ -130,7 +130,7 @@ fn suser_id(call: &Call<'_>) -> Result<Value> {
 }
 
 fn suser_sid(call: &Call<'_>) -> Result<Value> {
-    Ok(server_principal(call).map_or(Value::Null, |found| Value::binary(principals::sid_of(found))))
+    Ok(server_principal(call).map_or(Value::Null, |found| Value::binary(security::sid_of(found))))
 }
 
 /// The fixed server roles (sql-docs, "Server-level roles").

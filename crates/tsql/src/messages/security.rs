@@ -55,7 +55,7 @@ engine::messages! { pub(crate) fn;
     principal_owns_objects() = 15_183, 16, 1, "The database principal owns objects in the database and cannot be dropped.";
     /// 15184: the owner of types.
     principal_owns_types() = 15_184, 16, 1, "The database principal owns data types in the database and cannot be dropped.";
-    /// 15198: a name that is no user or role, for procedures.
+    /// 15198: a name that no user or role has, for procedures.
     no_user_or_role(name: &str) = 15_198, 11, 1, "The name supplied ({name}) is not a user, role, or aliased login.";
     /// 15247: the owner of a type of the system.
     no_permission_to_do_that() = 15_247, 16, 1, "User does not have permission to perform this action.";
@@ -71,11 +71,11 @@ engine::messages! { pub(crate) fn;
     database_owned_by_role() = 15_353, 16, 1, "An entity of type database cannot be owned by a role, a group, an approle, or by principals mapped to certificates or asymmetric keys.";
     /// 15405: dbo as a member.
     special_principal(name: &str) = 15_405, 16, 1, "Cannot use the special principal '{name}'.";
-    /// 15409: a name that is no role, for procedures.
+    /// 15409: a name that no role has, for procedures.
     not_a_role(name: &str) = 15_409, 11, 1, "'{name}' is not a role.";
     /// 15410: a member that is not there, for procedures.
     no_user_or_role_here(name: &str) = 15_410, 11, 1, "User or role '{name}' does not exist in this database.";
-    /// 15412: a name that is no fixed role, for procedures.
+    /// 15412: a name that no fixed role has, for procedures.
     not_a_fixed_role(name: &str) = 15_412, 11, 1, "'{name}' is not a known fixed role.";
     /// 15413: a role that would be within itself.
     role_within_itself() = 15_413, 16, 1, "Cannot make a role a member of itself.";

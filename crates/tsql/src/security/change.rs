@@ -11,10 +11,10 @@ use engine::error::{Error, Result};
 use engine::session::Session;
 
 use super::entries::{Entries, effective_owner};
+use super::logins::{Principal, of_server};
 use super::principals::{DBO, DatabasePrincipal, GUEST, PUBLIC, principal_named};
+use super::schemas::id_of_schema;
 use crate::messages;
-use crate::views::id_of_schema;
-use crate::views::principals::of_server;
 
 /// A session that changes the principals of a database, and when. The principals are locked from the first step on.
 pub(crate) struct Change<'a> {
@@ -34,8 +34,8 @@ pub(crate) struct UserChange<'a> {
 }
 
 /// 15007 for a login that is not there; `sa` is the one that is.
-pub(crate) fn check_login(name: &str) -> Result<()> {
-    match of_server(name).is_some_and(crate::views::principals::Principal::is_login) {
+fn check_login(name: &str) -> Result<()> {
+    match of_server(name).is_some_and(Principal::is_login) {
         true => Ok(()),
         false => Err(messages::no_such_login(name)),
     }
@@ -364,7 +364,10 @@ pub(crate) fn check_owner_of_module(module: &ModuleDefinition, owner: u32) -> Re
 ///
 /// # Errors
 /// 40517
-pub(crate) fn check_new_module(database: &Database, session: u16, module: &ModuleDefinition) -> Result<()> {
+pub(crate) fn check_new_module(database: &Database, session: u16, definition: &ObjectDefinition) -> Result<()> {
+    let ObjectDefinition::Module(module) = definition else {
+        return Ok(());
+    };
     if !database.has_principals() {
         return Ok(());
     }

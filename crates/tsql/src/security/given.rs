@@ -36,7 +36,7 @@ pub(crate) struct Giving<'a> {
     /// WITH GRANT OPTION, GRANT OPTION FOR.
     pub(crate) grant_option: bool,
     pub(crate) cascade: bool,
-    /// AS.
+    /// The principal that AS names.
     pub(crate) grantor: Option<&'a str>,
     /// The kind and name of the securable, for 15151.
     pub(crate) called: (&'static str, String),

@@ -12,7 +12,7 @@ use engine::error::Result;
 use super::change::{Change, check_owner_of_module};
 use super::entries::{Entries, SchemaOwners, effective_owner};
 use super::principals::{DBO, DatabasePrincipal};
-use crate::views::id_of_schema;
+use super::schemas::id_of_schema;
 
 impl Change<'_> {
     /// Gives a schema to an owner, when it is made.

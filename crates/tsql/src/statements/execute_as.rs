@@ -10,9 +10,8 @@ use super::executor::Executor;
 use crate::ast::{ExecuteAs, ExecutionContext, Expression, Reversion};
 use crate::messages;
 use crate::scalar::convert::convert;
-use crate::security::principal_named;
+use crate::security::{of_server, principal_named};
 use crate::state::Ending;
-use crate::views::principals;
 
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(128));
 const COOKIE: SqlType = SqlType::VarBinary(Length::Limited(8000));
@@ -75,7 +74,7 @@ impl Executor<'_> {
         if name.eq_ignore_ascii_case(&self.session.login.login) {
             return Ok(self.session.login.login.clone());
         }
-        let login = principals::of_server(name).filter(|principal| principal.is_login());
+        let login = of_server(name).filter(|principal| principal.is_login());
         login.map(|login| login.name.to_owned()).ok_or_else(|| {
             let text = format!(
                 "Cannot execute as the server principal because the principal \"{name}\" does not exist, this type of principal cannot be \

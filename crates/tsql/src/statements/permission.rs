@@ -8,8 +8,7 @@ use super::executor::Executor;
 use super::securable::FoundSecurable;
 use crate::ast::{Permission as Written, PermissionAction};
 use crate::messages;
-use crate::security::{Class, DBO, Giving, Grantees, Permission, is_of_server, of_all, permission_named};
-use crate::views::principals::of_server;
+use crate::security::{Class, DBO, Giving, Grantees, Permission, is_of_server, of_all, of_server, permission_named};
 
 /// Classes of securables of the server.
 const CLASSES_OF_SERVER: [&str; 5] = ["AVAILABILITY GROUP", "ENDPOINT", "LOGIN", "SERVER", "SERVER ROLE"];
@@ -94,7 +93,7 @@ impl Executor<'_> {
     /// Permissions of the server, which has one login: it has them all, and there is nobody else to give them to.
     ///
     /// # Errors
-    /// 4621 outside of master, 15151 for a grantee that is no login, 4617 for a fixed role, 40517 for public.
+    /// 4621 outside of master, 15151 for a grantee that is not a login, 4617 for a fixed role, 40517 for public.
     fn server_permission(&mut self, written: &Written, line: u32) -> Result<()> {
         if self.session.database().name() != "master" {
             return Err(messages::server_permission_outside_master());

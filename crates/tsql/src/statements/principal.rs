@@ -7,8 +7,7 @@ use super::executor::Executor;
 use super::securable::FoundSecurable;
 use crate::ast::{Name, PrincipalStatement, RoleChange, UserOption, UserSource};
 use crate::messages;
-use crate::security::{Change, Class, UserChange, principal_named};
-use crate::views::principals::of_server;
+use crate::security::{Change, Class, UserChange, of_server, principal_named};
 
 impl Executor<'_> {
     /// Changes principals of the current database.

@@ -74,9 +74,7 @@ impl Executor<'_> {
             definition_trigger: None,
             created: (created.days, created.ticks),
         });
-        if let ObjectDefinition::Module(module) = &definition {
-            check_new_module(&database, self.session.id, module)?;
-        }
+        check_new_module(&database, self.session.id, &definition)?;
         let mut engine = self.session.engine.borrow_mut();
         match &former {
             Some(former) => engine.replace_object(&database, former, definition)?,

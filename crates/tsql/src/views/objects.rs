@@ -6,7 +6,6 @@ use engine::catalog::{
     CatalogObject, CheckConstraint, ColumnDefinition, ForeignKey, ModuleDefinition, ModuleKind, ObjectDefinition,
     Securable, StandaloneKind, TableDefinition,
 };
-use engine::database::Database;
 use engine::types::off_row::is_unlimited;
 use engine::types::{Length, SqlType, Value};
 
@@ -15,7 +14,7 @@ use super::values::stored_datetime;
 use super::{BIT, DATETIME, INT, NAME, Rows, SystemView, TINYINT, Withheld, all, every, nvarchar, system_row, view};
 use crate::modules::{ModuleCache, condition_text, default_text, has_word, names_in};
 use crate::security::{Entries, SchemaOwners, principals};
-use crate::views::SystemContext;
+use crate::views::{SystemContext, id_of_schema};
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<ObjectRow>("sys", "objects", |context, _| all(objects(context))),
@@ -63,22 +62,6 @@ pub(crate) struct ObjectRow {
     pub(crate) shipped: bool,
     /// The id of its owner, where that is not its schema's.
     pub(crate) owner: Option<u32>,
-}
-
-/// Ids of the schemas every database has; others have their object's id.
-pub(crate) const FIXED_SCHEMAS: [(&str, i32); 4] = [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
-
-pub(crate) fn id_of_schema(database: &Database, session: u16, name: &str) -> Option<i32> {
-    if let Some((_, id)) = FIXED_SCHEMAS.iter().find(|(fixed, _)| fixed.eq_ignore_ascii_case(name)) {
-        return Some(*id);
-    }
-    let objects = database.catalog.objects(session);
-    objects.iter().find_map(|object| match &object.definition {
-        ObjectDefinition::Schema { object_id, name: other } if other.eq_ignore_ascii_case(name) => {
-            Some(*object_id as i32)
-        }
-        _ => None,
-    })
 }
 
 /// The letters of an object's kind in `sys.objects.type`.

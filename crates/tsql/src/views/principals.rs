@@ -8,54 +8,7 @@ use super::values::stored_datetime;
 use super::{
     BIT, DATETIME, INT, NAME, Rows, SID, SMALLINT, SystemContext, SystemView, TINYINT, all, nvarchar, system_row, view,
 };
-use crate::security::{self, DBO, DatabasePrincipal, Entries, principals};
-
-/// A principal: name, id, and the code and description of its kind.
-pub(crate) struct Principal {
-    pub(crate) name: &'static str,
-    pub(crate) id: u16,
-    kind: (&'static str, &'static str),
-    is_fixed_role: bool,
-}
-
-const fn principal(name: &'static str, id: u16, kind: (&'static str, &'static str), is_fixed_role: bool) -> Principal {
-    Principal {
-        name,
-        id,
-        kind,
-        is_fixed_role,
-    }
-}
-
-const LOGIN: (&str, &str) = ("S", "SQL_LOGIN");
-const SERVER_ROLE: (&str, &str) = ("R", "SERVER_ROLE");
-
-/// Those of the server (sql-docs, "sys.server_principals", "Server-level roles").
-const OF_SERVER: [Principal; 10] = [
-    principal("sa", 1, LOGIN, false),
-    principal("public", 2, SERVER_ROLE, false),
-    principal("sysadmin", 3, SERVER_ROLE, true),
-    principal("securityadmin", 4, SERVER_ROLE, true),
-    principal("serveradmin", 5, SERVER_ROLE, true),
-    principal("setupadmin", 6, SERVER_ROLE, true),
-    principal("processadmin", 7, SERVER_ROLE, true),
-    principal("diskadmin", 8, SERVER_ROLE, true),
-    principal("dbcreator", 9, SERVER_ROLE, true),
-    principal("bulkadmin", 10, SERVER_ROLE, true),
-];
-
-impl Principal {
-    /// Whether it is a login, rather than a role that logins are members of.
-    pub(crate) fn is_login(&self) -> bool {
-        self.kind == LOGIN
-    }
-}
-
-/// The login or role of the server with a name.
-pub(crate) fn of_server(name: &str) -> Option<&'static Principal> {
-    let name = name.trim_end_matches(' ');
-    OF_SERVER.iter().find(|own| own.name.eq_ignore_ascii_case(name))
-}
+use crate::security::{self, DBO, DatabasePrincipal, Entries, OF_SERVER, Principal, principals, sid_of};
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<ServerPrincipal>("sys", "server_principals", |context, _| {
@@ -101,7 +54,7 @@ pub(super) const VIEWS: &[SystemView] = &[
         all(keys.into_iter().map(OldPermission))
     }),
     view::<OldLogin>("sys", "syslogins", |_, _| {
-        let logins = OF_SERVER.iter().filter(|principal| principal.kind == LOGIN);
+        let logins = OF_SERVER.iter().filter(|principal| principal.is_login());
         all(logins.map(OldLogin))
     }),
 ];
@@ -121,21 +74,12 @@ fn moment(created: Created) -> Value {
     created.map_or(Value::Null, |(days, ticks)| Value::DateTime { days, ticks })
 }
 
-impl Principal {
-    /// What only logins and users have.
-    fn of_user(&self, value: &'static str) -> Value {
-        match self.kind.0 {
-            "S" => value.into(),
-            _ => Value::Null,
-        }
-    }
-
-    /// The owner of a role: the first principal there is.
-    fn owner(&self) -> Value {
-        match self.kind.0 {
-            "S" => Value::Null,
-            _ => 1.into(),
-        }
+/// What only logins have.
+fn of_login(principal: &Principal, value: &'static str) -> Value {
+    if principal.is_login() {
+        value.into()
+    } else {
+        Value::Null
     }
 }
 
@@ -154,10 +98,10 @@ system_row!(ServerPrincipal {
     "is_disabled" BIT => |_| false.into();
     "create_date" DATETIME => |row| moment(row.created);
     "modify_date" DATETIME => |row| moment(row.created);
-    "default_database_name" NAME => |row| row.own.of_user("master");
-    "default_language_name" NAME => |row| row.own.of_user("us_english");
+    "default_database_name" NAME => |row| of_login(row.own, "master");
+    "default_language_name" NAME => |row| of_login(row.own, "us_english");
     "credential_id" INT => |_| Value::Null;
-    "owning_principal_id" INT => |row| row.own.owner();
+    "owning_principal_id" INT => |row| if row.own.is_login() { Value::Null } else { SA.into() };
     "is_fixed_role" BIT => |row| row.own.is_fixed_role.into();
 });
 
@@ -484,10 +428,3 @@ system_row!(OldLogin {
     "bulkadmin" INT => |_| 0.into();
     "loginname" nvarchar(128) => |row| row.0.name.into();
 });
-
-/// The security identifier: the id in as many bytes as it needs.
-pub(crate) fn sid_of(principal: &Principal) -> Vec<u8> {
-    let bytes = principal.id.to_le_bytes();
-    let length = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1);
-    bytes.into_iter().take(length).collect()
-}

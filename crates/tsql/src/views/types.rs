@@ -140,6 +140,17 @@ pub(super) const TABLE_TYPE_ID: u8 = 243;
 
 /// Every type, in the order of their ids, as long as it may be.
 fn every_type(collation: Collation, version: ServerVersion) -> Vec<TypeRow> {
+    let by_name = |name: &str, sql_type, user_type_id, nullable| TypeRow {
+        name: name.to_owned(),
+        sql_type,
+        user_type_id,
+        schema_id: SYS_SCHEMA,
+        nullable,
+        collation,
+        table_object_id: None,
+        bound_ids: [0; 2],
+        owner: None,
+    };
     let types = [
         SqlType::VarBinary(Length::LargeObject),
         SqlType::VarChar(Length::LargeObject),
@@ -179,31 +190,17 @@ fn every_type(collation: Collation, version: ServerVersion) -> Vec<TypeRow> {
     ]
     .into_iter()
     .filter(|sql_type| is_known(*sql_type, version))
-    .map(|sql_type| TypeRow {
-        name: sql_type.name().to_owned(),
-        sql_type,
-        user_type_id: user_type_id(sql_type),
-        schema_id: SYS_SCHEMA,
-        nullable: sql_type != SqlType::RowVersion,
-        collation,
-        table_object_id: None,
-        bound_ids: [0; 2],
-        owner: None,
+    .map(|sql_type| {
+        by_name(
+            sql_type.name(),
+            sql_type,
+            user_type_id(sql_type),
+            sql_type != SqlType::RowVersion,
+        )
     });
     let decimal = SqlType::Decimal {
         precision: 38,
         scale: 38,
-    };
-    let by_name = |name: &str, sql_type, user_type_id, nullable| TypeRow {
-        name: name.to_owned(),
-        sql_type,
-        user_type_id,
-        schema_id: SYS_SCHEMA,
-        nullable,
-        collation,
-        table_object_id: None,
-        bound_ids: [0; 2],
-        owner: None,
     };
     let numeric = by_name("numeric", decimal, i32::from(NUMERIC_TYPE_ID), true);
     let xml = by_name("xml", SqlType::XML, user_type_id(SqlType::XML), true);

@@ -273,6 +273,12 @@ fn what_does_not_fit_is_refused_by_its_number() {
         assert_eq!(error(&mut one, batch), number, "{batch}");
         assert_eq!(of(&mut one, "u"), "", "{batch}");
     }
+}
+
+/// Each class has its permissions, and those of the server are for logins.
+#[test]
+fn what_fits_is_stored_for_each_class() {
+    let mut one = begun();
     run(
         &mut one,
         &[
@@ -300,7 +306,7 @@ fn what_does_not_fit_is_refused_by_its_number() {
     }
 }
 
-/// A DENY protects nothing: whoever asks is dbo, who has every permission on everything that is there.
+/// A DENY protects nothing: every session is dbo, who has every permission on everything that is there.
 #[test]
 fn every_session_has_every_permission() {
     let mut one = begun();

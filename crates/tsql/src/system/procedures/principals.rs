@@ -164,7 +164,7 @@ fn add_user(_context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Valu
 /// The roles that an argument asks for: one, or all.
 ///
 /// # Errors
-/// 15409 for a name that is no role.
+/// 15409 for a name that no role has.
 fn roles_asked(context: &SystemContext<'_>, arguments: &[Value]) -> Result<Vec<DatabasePrincipal>> {
     let Some(name) = text(arguments, 0) else {
         return Ok(every(context)
