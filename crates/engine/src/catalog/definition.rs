@@ -65,6 +65,8 @@ pub struct ColumnDefinition {
     pub generated: Option<GeneratedColumn>,
     /// The default and the rule that are bound to it. A database in which anything is bound says so in its boot record.
     pub bound: Bindings,
+    /// MASKED WITH: the function that users without UNMASK would see it through. A database that has such a column says so in its boot record.
+    pub mask: Option<String>,
 }
 
 /// `system_type_id` and `user_type_id` of `numeric` (SQL Server docs, "sys.types"); those of `decimal` are 106.
@@ -924,6 +926,8 @@ struct StoredColumn {
     generated: Option<GeneratedColumn>,
     #[serde(default, skip_serializing_if = "Bindings::is_empty")]
     bound: Bindings,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mask: Option<String>,
 }
 
 impl From<ColumnDefinition> for StoredColumn {
@@ -940,6 +944,7 @@ impl From<ColumnDefinition> for StoredColumn {
             computed: column.computed,
             generated: column.generated,
             bound: column.bound,
+            mask: column.mask,
         }
     }
 }
@@ -965,6 +970,7 @@ impl TryFrom<StoredColumn> for ColumnDefinition {
             computed: stored.computed,
             generated: stored.generated,
             bound: stored.bound,
+            mask: stored.mask,
         })
     }
 }

@@ -257,6 +257,7 @@ impl Database {
             has_partitions: table.partitioning.is_some(),
             has_standalone_objects: table.columns.iter().any(|column| !column.bound.is_empty()),
             has_spatial_columns: table.columns.iter().any(|column| column.sql_type.is_spatial()),
+            has_masked_columns: table.columns.iter().any(|column| column.mask.is_some()),
             ..FurtherFeatures::default()
         };
         let is_known = {

@@ -30,7 +30,7 @@
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
 //! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 i32,u32 last CHECKDB that found nothing, 0 = none known
 //! 232 u32 further features: 1 = filegroups beside PRIMARY, 2 = partitions, 4 = defaults and rules of their own, 8 = columns of geometry or
-//! geography, 16 = sequences with numbers of more than 64 bits, 32 = principals, permissions and owners; 0 although the bit is set: filegroups
+//! geography, 16 = sequences with numbers of more than 64 bits, 32 = principals, permissions and owners, 64 = masked columns; 0 although the bit is set: filegroups
 //! 236 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded, 8 = restoring: a differential backup is being copied, 16 = restoring: nothing
@@ -148,12 +148,15 @@ const FURTHER_SPATIAL_COLUMNS: u32 = 8;
 const FURTHER_WIDE_SEQUENCES: u32 = 16;
 /// Bit of the further features: the catalog has principals, memberships, permissions or owners.
 const FURTHER_PRINCIPALS: u32 = 32;
+/// Bit of the further features: tables or table types have masked columns.
+const FURTHER_MASKED_COLUMNS: u32 = 64;
 const FURTHER_KNOWN: u32 = FURTHER_DATA_SPACES
     | FURTHER_PARTITIONS
     | FURTHER_STANDALONE_OBJECTS
     | FURTHER_SPATIAL_COLUMNS
     | FURTHER_WIDE_SEQUENCES
-    | FURTHER_PRINCIPALS;
+    | FURTHER_PRINCIPALS
+    | FURTHER_MASKED_COLUMNS;
 // Every bit of the first word has a meaning: what a later version adds is a further feature.
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
@@ -227,6 +230,8 @@ pub struct FurtherFeatures {
     pub has_wide_sequences: bool,
     /// There are, or were, users, roles, memberships, permissions or owners.
     pub has_principals: bool,
+    /// Tables or table types have, or had, masked columns.
+    pub has_masked_columns: bool,
 }
 
 impl FurtherFeatures {
@@ -239,6 +244,7 @@ impl FurtherFeatures {
             has_spatial_columns: self.has_spatial_columns || other.has_spatial_columns,
             has_wide_sequences: self.has_wide_sequences || other.has_wide_sequences,
             has_principals: self.has_principals || other.has_principals,
+            has_masked_columns: self.has_masked_columns || other.has_masked_columns,
         }
     }
 
@@ -250,6 +256,7 @@ impl FurtherFeatures {
             | feature(self.has_spatial_columns, FURTHER_SPATIAL_COLUMNS)
             | feature(self.has_wide_sequences, FURTHER_WIDE_SEQUENCES)
             | feature(self.has_principals, FURTHER_PRINCIPALS)
+            | feature(self.has_masked_columns, FURTHER_MASKED_COLUMNS)
     }
 
     /// Those of a record. One that promises further features and names none is by a build whose highest bit of the first word meant filegroups.
@@ -263,6 +270,7 @@ impl FurtherFeatures {
             has_spatial_columns: word & FURTHER_SPATIAL_COLUMNS != 0,
             has_wide_sequences: word & FURTHER_WIDE_SEQUENCES != 0,
             has_principals: word & FURTHER_PRINCIPALS != 0,
+            has_masked_columns: word & FURTHER_MASKED_COLUMNS != 0,
         }
     }
 }
@@ -771,6 +779,7 @@ mod tests {
             has_spatial_columns: true,
             has_wide_sequences: true,
             has_principals: true,
+            has_masked_columns: true,
         }
     }
 

@@ -529,6 +529,7 @@ fn columnproperty(call: &Call<'_>) -> Result<Value> {
         "precision" => Value::Int(i32::from(column.sql_type.precision())),
         "scale" => Value::Int(i32::from(column.sql_type.scale())),
         "generatedalwaystype" => Value::Int(i32::from(crate::views::generated_type(column.generated).0)),
+        "ismasked" => Value::Int(i32::from(column.mask.is_some())),
         "ishidden" => Value::Int(i32::from(column.is_hidden())),
         _ => Value::Null,
     })

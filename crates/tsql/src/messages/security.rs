@@ -83,6 +83,18 @@ engine::messages! { pub(crate) fn;
     principal_owns_role() = 15_421, 16, 1, "The database principal owns a database role and cannot be dropped.";
     /// 15539: guest.
     guest_is_not_dropped() = 15_539, 16, 1, "User 'guest' cannot be dropped, it can only be disabled. The user is already disabled in the current database.";
+    /// 16002: a data mask that is none.
+    invalid_mask(column: &str) = 16_002, 16, 0, "Invalid data masking function in column '{column}'.";
+    /// 16003: a mask of other types.
+    mask_of_type(column: &str, function: &str) = 16_003, 16, 0, "The data type of column '{column}' does not support data masking function '{function}'.";
+    /// 16004: too many arguments of a mask, or too few.
+    mask_arguments(function: &str, column: &str) = 16_004, 16, 0, "Incorrect number of parameters for data masking function '{function}' for column '{column}'.";
+    /// 16005: an argument that a mask does not take.
+    invalid_mask_argument(function: &str, column: &str) = 16_005, 16, 0, "Invalid argument for data masking function '{function}' for column '{column}'.";
+    /// 16006: a mask that is not a call.
+    mask_format(function: &str, column: &str) = 16_006, 16, 0, "Invalid data masking format for function '{function}' in column '{column}'.";
+    /// 16007: no mask to drop.
+    column_has_no_mask(column: &str) = 16_007, 16, 0, "The column '{column}' does not have a data masking function.";
     /// 33016: a user without a login gets one.
     user_without_login_is_not_mapped() = 33_016, 16, 1, "The user cannot be remapped to a login. Remapping can only be done for users that were mapped to Windows or SQL logins.";
     /// 33233: a user with a password: no database is contained.

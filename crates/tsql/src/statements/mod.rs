@@ -47,6 +47,7 @@ mod index_filter;
 mod index_limits;
 mod index_options;
 mod insert;
+mod mask;
 mod measured;
 mod merge;
 mod module;

@@ -449,6 +449,7 @@ fn shown_column(name: &str, sql_type: SqlType, nullable: bool) -> ColumnDefiniti
         is_row_guid: false,
         computed: None,
         generated: None,
+        mask: None,
         bound: Bindings::default(),
     }
 }

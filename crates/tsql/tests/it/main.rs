@@ -77,6 +77,7 @@ mod long_lists;
 mod machine_procedures;
 mod made_identities;
 mod marked;
+mod masks;
 mod memory;
 mod merge;
 mod merge_join;
