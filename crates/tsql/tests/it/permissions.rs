@@ -261,7 +261,7 @@ fn what_does_not_fit_is_refused_by_its_number() {
         ("grant select on type::ty to u", 102),
         ("deny select on t from u", 156),
         ("grant select on t to u cascade", 156),
-        ("deny select on t to u with grant option", 156),
+        ("deny select on t to u with grant option", 319),
         ("grant execute on t to u", 4606),
         ("grant receive on t to u", 4606),
         ("grant select on p to u", 4606),
@@ -289,8 +289,8 @@ fn what_fits_is_stored_for_each_class() {
     );
     assert_eq!(
         of(&mut one, "u"),
-        "DATABASE ALTER ANY USER G dbo|DATABASE CONTROL G dbo|SCHEMA CREATE SEQUENCE G o|TYPE EXECUTE G dbo|XML_SCHEMA_COLLECTION ALTER G dbo|\
-         g SELECT G dbo|q UPDATE G dbo|t UNMASK G dbo|t VIEW CHANGE TRACKING G dbo|y EXECUTE G dbo"
+        "DATABASE ALTER ANY USER G dbo|DATABASE CONTROL G dbo|g SELECT G dbo|q UPDATE G dbo|SCHEMA CREATE SEQUENCE G o|t UNMASK G dbo|\
+         t VIEW CHANGE TRACKING G dbo|TYPE EXECUTE G dbo|XML_SCHEMA_COLLECTION ALTER G dbo|y EXECUTE G dbo"
     );
     run(&mut one, &["use master"]);
     assert_eq!(
