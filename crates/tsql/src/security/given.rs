@@ -12,6 +12,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use engine::cancel;
 use engine::catalog::{CatalogObject, ObjectDefinition, PermissionEntry, PermissionState, Securable};
 use engine::error::Result;
 
@@ -145,6 +146,7 @@ impl Change<'_> {
     }
 
     fn give_one(&mut self, giving: &Giving<'_>, key: &Key) -> Result<()> {
+        cancel::look()?;
         let entries = Entries::of(self.database, self.engine.id);
         let own = entries.permissions.iter().filter(|(_, own)| key.is_of(own));
         let own: Vec<&(Arc<CatalogObject>, PermissionEntry)> = own.collect();
@@ -204,7 +206,9 @@ impl Change<'_> {
         let mut pending = vec![key.grantee];
         while let Some(grantor) = pending.pop() {
             let given = entries.permissions.iter().filter(|(_, own)| {
+                // What the statement itself changes is not dropped twice, where grants go round in a circle.
                 own.grantor == grantor
+                    && !key.is_of(own)
                     && own.permission == key.permission
                     && own.securable.whole() == key.securable.whole()
             });

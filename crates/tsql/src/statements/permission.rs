@@ -35,24 +35,34 @@ impl Executor<'_> {
                 ));
             }
         }
-        let found = match &written.securable {
-            Some(securable) => Some(self.securable(class, &securable.name)?),
-            None => None,
-        };
-        if let Some(object) = found.as_ref().and_then(|found| found.object.as_ref()) {
-            let engine = self.session.engine.borrow();
-            engine.keep_securable(&self.session.database(), object)?;
-        }
+        let found = self.keep_securable(written, class)?;
         let permissions = self.permissions_meant(written, class, found.as_ref())?;
         let is_connect = class == Class::Database && permissions.iter().any(|(own, _)| own.code == "CO");
         let giving = giving(written, found.as_ref(), permissions);
         let names: Vec<&str> = written.principals.iter().map(|name| name.text.as_str()).collect();
         let grantees = self.changing(|change| {
-            change.engine.lock_principals(change.database)?;
             let grantees = change.grantees(&names, giving.owner, is_connect)?;
             change.give(&giving, &grantees).map(|()| grantees)
         })?;
         self.tell_of(written, &grantees, line)
+    }
+
+    /// What the permissions are on, kept until the transaction ends; `None` for the database itself where it is not named. Users and roles
+    /// are kept by the lock of all principals, under which owners are as they are, too.
+    fn keep_securable(&self, written: &Written, class: Class) -> Result<Option<FoundSecurable>> {
+        let database = self.session.database();
+        let lock_principals = || self.session.engine.borrow().lock_principals(&database);
+        let Some(securable) = &written.securable else {
+            return lock_principals().map(|()| None);
+        };
+        if !matches!(class, Class::User | Class::Role) {
+            let found = self.securable(class, &securable.name)?;
+            if let Some(object) = &found.object {
+                self.session.engine.borrow().keep_securable(&database, object)?;
+            }
+        }
+        lock_principals()?;
+        self.securable(class, &securable.name).map(Some)
     }
 
     /// The notices of a statement that has succeeded.

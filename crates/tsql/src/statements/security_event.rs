@@ -114,13 +114,25 @@ pub(super) fn elements_of_principal(
             user_elements(session, &name.text, default_schema(options))
         }
         PrincipalStatement::DropUser { name, .. } => user_elements(session, &name.text, None),
-        PrincipalStatement::AlterAuthorization { name, owner, .. } => {
+        PrincipalStatement::AlterAuthorization { class, name, owner } => {
             let owner = owner.as_ref().map_or("SCHEMA OWNER", |owner| owner.text.as_str());
-            let mut elements = of_securable(found, name);
+            let is_database = class_to_own(class.as_deref()) == Some(Class::Database);
+            let mut elements = match is_database {
+                true => of_database(name.object()),
+                false => of_securable(found, name),
+            };
             elements.push(("OwnerName", text(owner)));
             elements
         }
     }
+}
+
+fn of_database(name: &str) -> Elements {
+    vec![
+        ("SchemaName", text("")),
+        ("ObjectName", text(name)),
+        ("ObjectType", text("DATABASE")),
+    ]
 }
 
 fn of_securable(found: Option<&FoundSecurable>, written: &Name) -> Elements {
@@ -144,11 +156,7 @@ pub(super) fn elements_of_permission(
     let owner = found.map_or(crate::security::DBO, |found| found.owner);
     let mut elements = match (found, &written.securable) {
         (Some(_), Some(securable)) => of_securable(found, &securable.name),
-        _ => vec![
-            ("SchemaName", text("")),
-            ("ObjectName", text(&database.name())),
-            ("ObjectType", text("DATABASE")),
-        ],
+        _ => of_database(&database.name()),
     };
     let grantees: Vec<String> = written.principals.iter().map(|own| own.text.clone()).collect();
     let permissions = written.permissions.iter().map(|own| own.words.to_lowercase()).collect();

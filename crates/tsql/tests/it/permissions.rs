@@ -177,6 +177,27 @@ fn the_grantor_is_the_owner_or_who_has_the_grant_option() {
     }
 }
 
+/// Grants that go round in a circle go together.
+#[test]
+fn a_circle_of_grants_is_revoked() {
+    let mut one = begun();
+    run(
+        &mut one,
+        &[
+            "grant select on t to u with grant option",
+            "grant select on t to v with grant option as u",
+            "grant select on t to u with grant option as v",
+        ],
+    );
+    assert_eq!(of(&mut one, "u"), "t SELECT W dbo|t SELECT W v");
+    run(&mut one, &["revoke select on t from v cascade as u"]);
+    assert_eq!(
+        (of(&mut one, "u"), of(&mut one, "v")),
+        ("t SELECT W dbo".to_owned(), String::new())
+    );
+    run(&mut one, &["revoke select on t from u cascade drop user u drop user v"]);
+}
+
 #[test]
 fn all_stands_for_what_it_always_did() {
     let mut one = begun();
