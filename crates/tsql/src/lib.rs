@@ -36,6 +36,7 @@ pub mod plan;
 pub mod plan_cache;
 pub mod prepared;
 pub mod scalar;
+mod security;
 pub mod session;
 pub mod showplan;
 pub mod sink;

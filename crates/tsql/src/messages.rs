@@ -11,6 +11,7 @@ mod dependencies;
 mod indexed_views;
 mod json;
 mod large_objects;
+mod security;
 mod standalone;
 mod temporal;
 
@@ -22,6 +23,7 @@ pub(crate) use dependencies::*;
 pub(crate) use indexed_views::*;
 pub(crate) use json::*;
 pub(crate) use large_objects::*;
+pub(crate) use security::*;
 pub(crate) use standalone::*;
 pub(crate) use temporal::*;
 

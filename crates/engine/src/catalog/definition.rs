@@ -4,8 +4,7 @@
 //! types in memory. New fields have defaults, so older definitions stay readable. Unknown fields would be lost when a definition is stored
 //! again, so a database with such fields has a feature bit in its boot record and is refused.
 //!
-//! Two names are reserved and never written: `principal_id`, the owner of an object or schema (absent if the owner is that of its schema,
-//! or dbo for a schema), and the kind `Principal`.
+//! An object or schema says nothing of its owner: an entry of its own does, where it is not the owner of the schema, or dbo for a schema.
 
 use super::ExtendedProperty;
 use super::alias_type::AliasType;
@@ -17,6 +16,7 @@ use super::filter::IndexFilter;
 use super::intent::{CommitDecision, FileIntent};
 use super::options::IndexOptions;
 use super::partitioning::{PartitionFunction, PartitionScheme, Partitioning};
+use super::principal::{OwnerEntry, PermissionEntry, PrincipalDefinition, RoleMembership};
 use super::sequence::SequenceDefinition;
 use super::standalone::{Bindings, StandaloneDefinition};
 use super::synonym::SynonymDefinition;
@@ -65,6 +65,8 @@ pub struct ColumnDefinition {
     pub generated: Option<GeneratedColumn>,
     /// The default and the rule that are bound to it. A database in which anything is bound says so in its boot record.
     pub bound: Bindings,
+    /// MASKED WITH: the function that users without UNMASK would see it through. A database that has such a column says so in its boot record.
+    pub mask: Option<String>,
 }
 
 /// `system_type_id` and `user_type_id` of `numeric` (SQL Server docs, "sys.types"); those of `decimal` are 106.
@@ -694,6 +696,12 @@ pub enum ObjectDefinition {
     PartitionFunction(PartitionFunction),
     PartitionScheme(PartitionScheme),
     XmlSchemaCollection(XmlSchemaCollection),
+    /// A user or role.
+    Principal(PrincipalDefinition),
+    RoleMembership(RoleMembership),
+    Permission(PermissionEntry),
+    /// Who owns something.
+    Owner(OwnerEntry),
     /// Rows and pages of a table of a clone.
     BelievedCounts(BelievedCounts),
     /// How far the values of a sequence are promised, in one of its states: values before `next` may have been given.
@@ -730,6 +738,10 @@ impl ObjectDefinition {
             ObjectDefinition::PartitionFunction(function) => function.object_id,
             ObjectDefinition::PartitionScheme(scheme) => scheme.object_id,
             ObjectDefinition::XmlSchemaCollection(collection) => collection.object_id,
+            ObjectDefinition::Principal(principal) => principal.object_id,
+            ObjectDefinition::RoleMembership(membership) => membership.object_id,
+            ObjectDefinition::Permission(permission) => permission.object_id,
+            ObjectDefinition::Owner(owner) => owner.object_id,
             ObjectDefinition::AliasType(alias) => alias.object_id,
             ObjectDefinition::TableType(table_type) => table_type.table.object_id,
             ObjectDefinition::Statistics(statistics) => statistics.object_id,
@@ -920,6 +932,8 @@ struct StoredColumn {
     generated: Option<GeneratedColumn>,
     #[serde(default, skip_serializing_if = "Bindings::is_empty")]
     bound: Bindings,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mask: Option<String>,
 }
 
 impl From<ColumnDefinition> for StoredColumn {
@@ -936,6 +950,7 @@ impl From<ColumnDefinition> for StoredColumn {
             computed: column.computed,
             generated: column.generated,
             bound: column.bound,
+            mask: column.mask,
         }
     }
 }
@@ -961,6 +976,7 @@ impl TryFrom<StoredColumn> for ColumnDefinition {
             computed: stored.computed,
             generated: stored.generated,
             bound: stored.bound,
+            mask: stored.mask,
         })
     }
 }

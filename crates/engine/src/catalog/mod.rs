@@ -25,6 +25,7 @@ mod indexed_view;
 mod intent;
 mod options;
 mod partitioning;
+mod principal;
 mod property;
 mod sequence;
 mod snapshot;
@@ -53,6 +54,10 @@ pub use options::IndexOptions;
 pub use partitioning::{
     PARTITION_FUNCTION_ID_FIRST, PARTITION_SCHEME_ID_FIRST, PARTITIONS_MAX, PartitionDefinitions, PartitionFunction,
     PartitionRanges, PartitionScheme, Partitioning,
+};
+pub use principal::{
+    FIXED_ROLE_IDS, OwnerEntry, PRINCIPAL_ID_FIRST, PermissionEntry, PermissionState, PrincipalDefinition,
+    PrincipalKind, RoleMembership, Securable,
 };
 pub use property::{ExtendedProperty, PropertyOwner};
 pub use sequence::SequenceDefinition;

@@ -2,7 +2,7 @@
 
 use super::{Database, object_root};
 use crate::cancel;
-use crate::catalog::{IndexDefinition, TableDefinition};
+use crate::catalog::{FIXED_ROLE_IDS, IndexDefinition, ObjectDefinition, PRINCIPAL_ID_FIRST, TableDefinition};
 use crate::error::{Error, Result};
 use crate::lock::LockOwner;
 use crate::page::{ObjectId, PageId};
@@ -172,11 +172,58 @@ impl Database {
                 self.check_partitions(&mut report, table)?;
             }
         }
+        report.consistency.extend(self.check_principals());
         report.allocation.extend(self.check_changes()?);
         self.check_log(&mut report);
         // What was not looked at for lack of time would be taken for damage.
         cancel::look()?;
         Ok(report)
+    }
+
+    /// Whether the principals that memberships, permissions and owners name are there (3853, as DBCC CHECKCATALOG says it: sql-docs, "Database
+    /// engine events and errors").
+    fn check_principals(&self) -> Vec<Finding> {
+        let objects = self.catalog.objects(0);
+        let own = objects.iter().filter_map(|object| match &object.definition {
+            ObjectDefinition::Principal(own) => Some(own.principal_id),
+            _ => None,
+        });
+        let own: HashSet<u32> = own.collect();
+        let is_there = |id: u32| id < PRINCIPAL_ID_FIRST || FIXED_ROLE_IDS.contains(&id) || own.contains(&id);
+        let named = objects.iter().flat_map(|object| {
+            let named = match &object.definition {
+                ObjectDefinition::RoleMembership(own) => {
+                    vec![("role_principal_id", own.role), ("member_principal_id", own.member)]
+                }
+                ObjectDefinition::Permission(own) => {
+                    vec![
+                        ("grantee_principal_id", own.grantee),
+                        ("grantor_principal_id", own.grantor),
+                    ]
+                }
+                ObjectDefinition::Owner(own) => vec![("principal_id", own.owner)],
+                ObjectDefinition::Principal(own) => own
+                    .owner
+                    .map(|owner| ("owning_principal_id", owner))
+                    .into_iter()
+                    .collect(),
+                _ => Vec::new(),
+            };
+            named
+                .into_iter()
+                .map(|(attribute, id)| (object.definition.object_id(), attribute, id))
+        });
+        let missing = named.filter(|(_, _, id)| !is_there(*id));
+        let findings = missing.map(|(row, attribute, id)| Finding {
+            number: 3853,
+            object: ObjectId(row),
+            page: PageId::NONE,
+            text: format!(
+                "Attribute ({attribute}={id}) of row (object_id={row}) in the catalog does not have a matching row (principal_id={id}) in \
+                 sys.database_principals."
+            ),
+        });
+        findings.collect()
     }
 
     /// Whether what definitions say of filegroups is so: there are these filegroups, and the storage is there.

@@ -257,6 +257,7 @@ impl Database {
             has_partitions: table.partitioning.is_some(),
             has_standalone_objects: table.columns.iter().any(|column| !column.bound.is_empty()),
             has_spatial_columns: table.columns.iter().any(|column| column.sql_type.is_spatial()),
+            has_masked_columns: table.columns.iter().any(|column| column.mask.is_some()),
             ..FurtherFeatures::default()
         };
         let is_known = {
@@ -403,6 +404,22 @@ impl Database {
             return Ok(());
         }
         self.change_boot(|boot| boot.further.has_wide_sequences = true)
+    }
+
+    /// Says in the boot record that the catalog has principals, memberships, permissions or owners, before it does.
+    ///
+    /// # Errors
+    /// 823 when the boot record cannot be written.
+    pub(crate) fn note_principals(&self) -> Result<()> {
+        match self.has_principals() {
+            true => Ok(()),
+            false => self.change_boot(|boot| boot.further.has_principals = true),
+        }
+    }
+
+    /// Whether the catalog has, or had, principals, memberships, permissions or owners.
+    pub fn has_principals(&self) -> bool {
+        self.boot.lock().further.has_principals
     }
 
     /// Says in master's boot record that the catalog has decisions, before it does.

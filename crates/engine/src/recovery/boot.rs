@@ -30,8 +30,8 @@
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
 //! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 i32,u32 last CHECKDB that found nothing, 0 = none known
 //! 232 u32 further features: 1 = filegroups beside PRIMARY, 2 = partitions, 4 = defaults and rules of their own, 8 = columns of geometry or
-//! geography, 16 = sequences with numbers of more than 64 bits, 128 = statistics with a filter; 0 although the bit is set: filegroups
-//! 236 zero .. 256 room for later versions
+//! geography, 16 = sequences with numbers of more than 64 bits, 32 = principals, permissions and owners, 64 = marked transactions,
+//! 128 = statistics with a filter, 256 = masked columns; 0 although the bit is set: filegroups | 236 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded, 8 = restoring: a differential backup is being copied, 16 = restoring: nothing
 //! but the base was. A record of format 2 is read as one that is still to be upgraded, and written as one of format 3. `database::upgrade`
@@ -146,14 +146,23 @@ const FURTHER_STANDALONE_OBJECTS: u32 = 4;
 const FURTHER_SPATIAL_COLUMNS: u32 = 8;
 /// Bit of the further features: sequences have numbers of more than 64 bits.
 const FURTHER_WIDE_SEQUENCES: u32 = 16;
-/// Statistics of some rows of their table.
+/// Bit of the further features: the catalog has principals, memberships, permissions or owners.
+const FURTHER_PRINCIPALS: u32 = 32;
+/// Bit of the further features: Commit records in the log may have marks.
+const FURTHER_MARKS: u32 = 64;
+/// Bit of the further features: statistics may have a filter.
 const FURTHER_FILTERED_STATISTICS: u32 = 128;
+/// Bit of the further features: tables or table types have masked columns.
+const FURTHER_MASKED_COLUMNS: u32 = 256;
 const FURTHER_KNOWN: u32 = FURTHER_DATA_SPACES
     | FURTHER_PARTITIONS
     | FURTHER_STANDALONE_OBJECTS
     | FURTHER_SPATIAL_COLUMNS
     | FURTHER_WIDE_SEQUENCES
-    | FURTHER_FILTERED_STATISTICS;
+    | FURTHER_PRINCIPALS
+    | FURTHER_MARKS
+    | FURTHER_FILTERED_STATISTICS
+    | FURTHER_MASKED_COLUMNS;
 // Every bit of the first word has a meaning: what a later version adds is a further feature.
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
@@ -225,8 +234,14 @@ pub struct FurtherFeatures {
     pub has_spatial_columns: bool,
     /// There are, or were, sequences with numbers of more than 64 bits.
     pub has_wide_sequences: bool,
-    /// Statistics of some rows of their table.
+    /// There are, or were, users, roles, memberships, permissions or owners.
+    pub has_principals: bool,
+    /// Transactions have committed with a mark.
+    pub has_marks: bool,
+    /// There are, or were, statistics of some rows of their table.
     pub has_filtered_statistics: bool,
+    /// Tables or table types have, or had, masked columns.
+    pub has_masked_columns: bool,
 }
 
 impl FurtherFeatures {
@@ -238,7 +253,10 @@ impl FurtherFeatures {
             has_standalone_objects: self.has_standalone_objects || other.has_standalone_objects,
             has_spatial_columns: self.has_spatial_columns || other.has_spatial_columns,
             has_wide_sequences: self.has_wide_sequences || other.has_wide_sequences,
+            has_principals: self.has_principals || other.has_principals,
+            has_marks: self.has_marks || other.has_marks,
             has_filtered_statistics: self.has_filtered_statistics || other.has_filtered_statistics,
+            has_masked_columns: self.has_masked_columns || other.has_masked_columns,
         }
     }
 
@@ -249,7 +267,10 @@ impl FurtherFeatures {
             | feature(self.has_standalone_objects, FURTHER_STANDALONE_OBJECTS)
             | feature(self.has_spatial_columns, FURTHER_SPATIAL_COLUMNS)
             | feature(self.has_wide_sequences, FURTHER_WIDE_SEQUENCES)
+            | feature(self.has_principals, FURTHER_PRINCIPALS)
+            | feature(self.has_marks, FURTHER_MARKS)
             | feature(self.has_filtered_statistics, FURTHER_FILTERED_STATISTICS)
+            | feature(self.has_masked_columns, FURTHER_MASKED_COLUMNS)
     }
 
     /// Those of a record. One that promises further features and names none is by a build whose highest bit of the first word meant filegroups.
@@ -262,7 +283,10 @@ impl FurtherFeatures {
             has_standalone_objects: word & FURTHER_STANDALONE_OBJECTS != 0,
             has_spatial_columns: word & FURTHER_SPATIAL_COLUMNS != 0,
             has_wide_sequences: word & FURTHER_WIDE_SEQUENCES != 0,
+            has_principals: word & FURTHER_PRINCIPALS != 0,
+            has_marks: word & FURTHER_MARKS != 0,
             has_filtered_statistics: word & FURTHER_FILTERED_STATISTICS != 0,
+            has_masked_columns: word & FURTHER_MASKED_COLUMNS != 0,
         }
     }
 }
@@ -770,7 +794,10 @@ mod tests {
             has_standalone_objects: true,
             has_spatial_columns: true,
             has_wide_sequences: true,
+            has_principals: true,
+            has_marks: true,
             has_filtered_statistics: true,
+            has_masked_columns: true,
         }
     }
 

@@ -155,6 +155,10 @@ fn for_clone(definition: &ObjectDefinition, with_statistics: bool) -> Option<Obj
         | ObjectDefinition::PartitionFunction(_)
         | ObjectDefinition::PartitionScheme(_)
         | ObjectDefinition::XmlSchemaCollection(_)
+        | ObjectDefinition::Principal(_)
+        | ObjectDefinition::RoleMembership(_)
+        | ObjectDefinition::Permission(_)
+        | ObjectDefinition::Owner(_)
         | ObjectDefinition::SequenceReserve { .. }
         | ObjectDefinition::IdentityReserve { .. } => Some(definition.clone()),
     }

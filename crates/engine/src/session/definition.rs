@@ -96,6 +96,13 @@ impl Session {
         if let ObjectDefinition::XmlSchemaCollection(_) = &definition {
             database.note_xml_schemas()?;
         }
+        if let ObjectDefinition::Principal(_)
+        | ObjectDefinition::RoleMembership(_)
+        | ObjectDefinition::Permission(_)
+        | ObjectDefinition::Owner(_) = &definition
+        {
+            database.note_principals()?;
+        }
         if let Some((schema, name)) = definition.qualified_name() {
             self.lock_name(database, schema, name)?;
             if self.is_name_taken(database, schema, name) {
@@ -215,6 +222,7 @@ impl Session {
         }
         database.check_storage_may_go(&object.definition, None)?;
         self.drop_properties(database, &object.definition)?;
+        self.drop_security(database, &object.definition)?;
         self.leave_indexed_view(database, object, None)?;
         let (session, owner) = (self.id, database.clone());
         self.write(database, |ctx| owner.catalog.remove(ctx, session, object))
@@ -274,6 +282,7 @@ impl Session {
             database.forget_index_uses(table.object_id, is_kept);
             if let Some(before) = object.definition.table() {
                 self.follow_table(database, before, table)?;
+                self.follow_columns(database, before, table)?;
             }
         }
         let (session, owner) = (self.id, database.clone());

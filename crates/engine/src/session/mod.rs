@@ -23,6 +23,7 @@ mod partition_changes;
 mod partitioned;
 mod parts;
 mod property;
+mod security;
 mod shrink;
 mod statistics;
 mod table;

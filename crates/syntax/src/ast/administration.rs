@@ -107,8 +107,7 @@ pub enum PermissionAction {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Permission {
     pub action: PermissionAction,
-    /// The permissions, in upper case (`SELECT`, `VIEW SERVER STATE`, `ALL`, ...), each with its columns in parentheses.
-    pub permissions: Vec<String>,
+    pub permissions: Vec<PermissionWords>,
     /// `ON [class::]securable`.
     pub securable: Option<Securable>,
     /// `TO` or `FROM`.
@@ -116,6 +115,18 @@ pub struct Permission {
     /// `WITH GRANT OPTION` (or `GRANT OPTION FOR`).
     pub grant_option: bool,
     pub cascade: bool,
+    /// `AS`: the principal that grants, denies or revokes.
+    pub grantor: Option<Identifier>,
+}
+
+/// A permission as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PermissionWords {
+    pub line: u32,
+    /// Its words in upper case: `SELECT`, `VIEW SERVER STATE`, `ALL`. `EXEC` is `EXECUTE`.
+    pub words: String,
+    /// The columns in parentheses after it.
+    pub columns: Vec<Identifier>,
 }
 
 /// What a permission is on.

@@ -271,9 +271,8 @@ impl StatementKind {
             Self::CreateView(_) => defines("CREATE VIEW", Done::CreateView),
             Self::CreateSynonym(_) => defines("CREATE SYNONYM", DoneKind::Other),
             Self::CreateStandalone(created) => defines(created.statement(), Done::Other),
-            Self::Partition(partition) => defines(partition.name(), Done::Other),
+            Self::Partition(_) | Self::Principal(_) | Self::FullText(_) => defines(named_by_content(self), Done::Other),
             Self::CreateSequence(sequence) => sequence_facts(sequence.definition),
-            Self::FullText(full_text) => defines(full_text.name(), Done::Other),
             Self::XmlSchema(_) => defines("CREATE XML SCHEMA COLLECTION", Done::Other),
             Self::CreateTrigger(_) | Self::CreateDatabaseTrigger(_) => defines("CREATE TRIGGER", Done::CreateTrigger),
             Self::SwitchTriggers(switch) => defines(switch_name(switch.enable), Done::Other),
@@ -310,6 +309,16 @@ impl StatementKind {
             Self::Execute(_) => executes(),
             Self::ExecuteAs(_) | Self::Revert(_) => changes(BATCH),
         }
+    }
+}
+
+/// The name of a statement that names itself.
+fn named_by_content(kind: &StatementKind) -> &'static str {
+    match kind {
+        StatementKind::Partition(partition) => partition.name(),
+        StatementKind::Principal(principal) => principal.name(),
+        StatementKind::FullText(full_text) => full_text.name(),
+        _ => BATCH,
     }
 }
 
@@ -357,9 +366,9 @@ const fn restore_name(kind: RestoreKind) -> &'static str {
 
 const fn permission_facts<'s>(action: PermissionAction) -> StatementFacts<'s> {
     match action {
-        PermissionAction::Grant => system("GRANT", DoneKind::Grant),
-        PermissionAction::Deny => system("DENY", DoneKind::Deny),
-        PermissionAction::Revoke => system("REVOKE", DoneKind::Revoke),
+        PermissionAction::Grant => defines("GRANT", DoneKind::Grant),
+        PermissionAction::Deny => defines("DENY", DoneKind::Deny),
+        PermissionAction::Revoke => defines("REVOKE", DoneKind::Revoke),
     }
 }
 

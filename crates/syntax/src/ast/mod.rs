@@ -17,6 +17,7 @@ mod manipulation;
 mod module;
 mod name_text;
 mod partition;
+mod principal;
 mod query;
 mod sequence;
 mod standalone;
@@ -34,6 +35,7 @@ pub use full_text::FullText;
 pub use manipulation::*;
 pub use module::*;
 pub use partition::{PARTITION_SCOPE, PartitionStatement, SwitchPartition, TruncateTable};
+pub use principal::{PrincipalStatement, RoleChange, UserOption, UserSource};
 pub use query::*;
 pub use sequence::*;
 pub use standalone::CreateStandalone;
@@ -229,6 +231,8 @@ pub enum StatementKind {
     CreateStandalone(Box<CreateStandalone>),
     /// Partition functions and schemes.
     Partition(Box<PartitionStatement>),
+    /// Users, roles and owners.
+    Principal(Box<PrincipalStatement>),
     /// `CREATE | DROP FULLTEXT CATALOG | INDEX`.
     FullText(FullText),
     /// `CREATE | ALTER XML SCHEMA COLLECTION`.

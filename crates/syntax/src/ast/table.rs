@@ -73,6 +73,8 @@ pub struct ColumnDefinition {
     pub sparse: bool,
     /// `GENERATED ALWAYS AS ROW ...`.
     pub generated: Option<GeneratedAlways>,
+    /// `MASKED WITH (FUNCTION = 'function')`.
+    pub mask: Option<String>,
     /// `DEFAULT expression`.
     pub default: Option<DefaultDefinition>,
     /// Constraints written with the column; those that list columns have an empty list, meaning this column.
@@ -236,8 +238,16 @@ pub enum AlterTableAction {
         data_type: DataType,
         /// The new collation.
         collation: Option<Identifier>,
+        /// `MASKED WITH (FUNCTION = 'function')`.
+        mask: Option<String>,
         /// `NULL` (true), `NOT NULL` (false), or neither.
         nullable: Option<bool>,
+    },
+    /// `ALTER COLUMN name ADD MASKED WITH (FUNCTION = 'function') | DROP MASKED`.
+    Mask {
+        name: Identifier,
+        /// `None` for `DROP`.
+        function: Option<String>,
     },
     /// `ALTER COLUMN name ADD | DROP HIDDEN`.
     Hide {

@@ -71,7 +71,6 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
             Some(_) => refused(statement.line, "WITH MARK"),
             None => Ok(()),
         },
-        StatementKind::Permission(_) => refused(statement.line, statement.kind.facts().name),
         StatementKind::BulkInsert(bulk) => check_bulk_insert(bulk),
         StatementKind::InsertBulk(bulk) => check_insert_bulk(statement.line, bulk),
         // Commits are durable whatever they ask for: DELAYED_DURABILITY is DISABLED. The executor reads all of the others.
@@ -93,6 +92,8 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         | StatementKind::CreateSynonym(_)
         | StatementKind::CreateStandalone(_)
         | StatementKind::Partition(_)
+        | StatementKind::Principal(_)
+        | StatementKind::Permission(_)
         | StatementKind::FullText(_)
         | StatementKind::XmlSchema(_)
         | StatementKind::Use(_)
@@ -279,18 +280,7 @@ fn check_definition(line: u32, kind: &StatementKind) -> Parsed<()> {
         StatementKind::AlterIndex(alter) => check_alter_index(alter),
         StatementKind::CreateStatistics(create) => check_create_statistics(create),
         StatementKind::UpdateStatistics(update) => UPDATE_STATISTICS.admit_all(&update.options),
-        StatementKind::CreateSchema(schema) => match &schema.owner {
-            Some(owner) if !owner.is("dbo") => {
-                let text = format!(
-                    "Cannot find the principal '{owner}', because it does not exist or you do not have permission."
-                );
-                Err(ParseError {
-                    severity: 16,
-                    ..ParseError::new(15_151, line, text)
-                })
-            }
-            _ => schema.elements.iter().try_for_each(check_statement),
-        },
+        StatementKind::CreateSchema(schema) => schema.elements.iter().try_for_each(check_statement),
         StatementKind::Declare(declarations) => declarations.iter().try_for_each(|one| match &one.kind {
             DeclarationKind::Table(elements) => check_variable_elements(line, elements),
             DeclarationKind::Scalar { .. } | DeclarationKind::Cursor => Ok(()),

@@ -83,6 +83,7 @@ fn check_column(column: &ColumnDefinition) -> Parsed<()> {
         sparse,
         // Which columns a period has is the executor's to say.
         generated: _,
+        mask: _,
         default: _,
         constraints,
         // It is an element of its own.
@@ -290,6 +291,7 @@ pub(super) fn check_alter_table(alter: &AlterTable) -> Parsed<()> {
         | AlterTableAction::Drop(_)
         | AlterTableAction::AlterColumn { .. }
         | AlterTableAction::Hide { .. }
+        | AlterTableAction::Mask { .. }
         | AlterTableAction::Switch(_)
         | AlterTableAction::DropPeriod => Ok(()),
         AlterTableAction::Rebuild { partition, options } => {

@@ -14,7 +14,6 @@ const FOREIGN_KINDS: &[&str] = &[
     "APPLICATION",
     "ASSEMBLY",
     "ASYMMETRIC",
-    "AUTHORIZATION",
     "AVAILABILITY",
     "BROKER",
     "CERTIFICATE",
@@ -37,7 +36,6 @@ const FOREIGN_KINDS: &[&str] = &[
     "QUEUE",
     "REMOTE",
     "RESOURCE",
-    "ROLE",
     "ROUTE",
     "SEARCH",
     "SECURITY",
@@ -48,7 +46,6 @@ const FOREIGN_KINDS: &[&str] = &[
     "SIGNATURE",
     "SPATIAL",
     "SYMMETRIC",
-    "USER",
     "VECTOR",
     "WORKLOAD",
     "XML",
@@ -104,6 +101,12 @@ impl Parser<'_> {
         }
         if self.eat_word("PARTITION")? {
             return self.create_partition();
+        }
+        if self.eat_word("ROLE")? {
+            return self.create_role();
+        }
+        if self.eat_word("USER")? {
+            return self.create_user();
         }
         if self.at_xml_schema()? {
             return self.xml_schema(DefinitionKind::Create, "AS");
@@ -190,6 +193,15 @@ impl Parser<'_> {
         if self.eat_word("SCHEMA")? {
             return self.alter_schema();
         }
+        if self.eat_word("ROLE")? {
+            return self.alter_role();
+        }
+        if self.eat_word("USER")? {
+            return self.alter_user();
+        }
+        if self.eat_word("AUTHORIZATION")? {
+            return self.alter_authorization();
+        }
         self.refuse(FOREIGN_KINDS)?;
         Err(self.unexpected())
     }
@@ -232,6 +244,11 @@ impl Parser<'_> {
         }
         if self.eat_word("PARTITION")? {
             return self.drop_partition();
+        }
+        if self.at_any(&["ROLE", "USER"]) {
+            let is_role = self.at_word("ROLE");
+            self.advance()?;
+            return self.drop_principal(is_role);
         }
         self.refuse(FOREIGN_KINDS)?;
         let kind = match self.current().to_ascii_uppercase().as_str() {

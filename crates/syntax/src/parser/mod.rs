@@ -27,6 +27,7 @@ mod options;
 mod partition;
 mod predicate;
 mod primary;
+mod principal;
 mod query;
 mod schema;
 mod sequence;

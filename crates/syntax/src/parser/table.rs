@@ -6,15 +6,19 @@ use crate::grammar::{ALTER_COLUMN_OPTIONS, DROP_INDEX_OPTIONS};
 use crate::lexer::TokenKind;
 
 /// What ALTER COLUMN may say behind the type, beside the collation and NULL.
-const ALTERED_COLUMN_REFUSED: [&str; 7] = [
-    "COLUMN_SET",
-    "ENCRYPTED",
-    "FILESTREAM",
-    "GENERATED",
-    "HIDDEN",
-    "MASKED",
-    "SPARSE",
-];
+const ALTERED_COLUMN_REFUSED: [&str; 6] = ["COLUMN_SET", "ENCRYPTED", "FILESTREAM", "GENERATED", "HIDDEN", "SPARSE"];
+
+/// Whether MASKED may follow what was said of a column: its type, COLLATE and SPARSE alone come before it.
+fn may_be_masked(column: &ColumnDefinition) -> bool {
+    column.mask.is_none()
+        && column.nullable.is_none()
+        && column.identity.is_none()
+        && column.default.is_none()
+        && column.index.is_none()
+        && column.generated.is_none()
+        && !column.row_guid
+        && column.constraints.is_empty()
+}
 
 /// Whether a constraint says which columns it is of.
 fn names_columns(kind: &ConstraintKind) -> bool {
@@ -213,6 +217,7 @@ impl Parser<'_> {
             row_guid: false,
             sparse: false,
             generated: None,
+            mask: None,
             default: None,
             constraints: Vec::new(),
             index: None,
@@ -285,14 +290,31 @@ impl Parser<'_> {
                 return Err(self.unexpected());
             }
             column.index = Some(Box::new(index));
-        } else if self.at_any(&["FILESTREAM", "MASKED", "ENCRYPTED"]) {
-            self.refuse(&["FILESTREAM", "MASKED", "ENCRYPTED"])?;
+        } else if self.at_any(&["FILESTREAM", "ENCRYPTED"]) {
+            self.refuse(&["FILESTREAM", "ENCRYPTED"])?;
+        } else if self.at_word("MASKED") {
+            if !may_be_masked(column) {
+                return Err(self.unexpected());
+            }
+            column.mask = Some(self.mask()?);
         } else if column.generated.is_none() && self.at_word("GENERATED") {
             column.generated = Some(self.generated_always()?);
         } else {
             return self.column_constraint(column);
         }
         Ok(true)
+    }
+
+    /// `MASKED WITH (FUNCTION = 'function')`.
+    fn mask(&mut self) -> Parsed<String> {
+        self.expect_word("MASKED")?;
+        self.expect_word("WITH")?;
+        self.expect(b'(')?;
+        self.expect_word("FUNCTION")?;
+        self.expect(b'=')?;
+        let function = self.string()?;
+        self.expect(b')')?;
+        Ok(function)
     }
 
     /// `GENERATED ALWAYS AS ROW START | END [HIDDEN]`. What a ledger generates is refused by its word.
@@ -751,6 +773,16 @@ impl Parser<'_> {
             self.expect_word("HIDDEN")?;
             return Ok(AlterTableAction::Hide { name, is_hidden });
         }
+        if self.at_any(&["ADD", "DROP"]) && self.peek_word(1, "MASKED")? {
+            let function = match self.any_word()?.as_str() {
+                "ADD" => Some(self.mask()?),
+                _ => {
+                    self.expect_word("MASKED")?;
+                    None
+                }
+            };
+            return Ok(AlterTableAction::Mask { name, function });
+        }
         self.refuse(&["ADD", "DROP"])?;
         let data_type = self.data_type()?;
         let collation = if self.eat_word("COLLATE")? {
@@ -759,6 +791,10 @@ impl Parser<'_> {
             None
         };
         self.refuse(&ALTERED_COLUMN_REFUSED)?;
+        let mask = match self.at_word("MASKED") {
+            true => Some(self.mask()?),
+            false => None,
+        };
         let nullable = self.optional_nullable()?;
         self.refuse(&ALTERED_COLUMN_REFUSED)?;
         ALTER_COLUMN_OPTIONS.admit_all(&self.optional_with_options()?)?;
@@ -766,6 +802,7 @@ impl Parser<'_> {
             name,
             data_type,
             collation,
+            mask,
             nullable,
         })
     }

@@ -109,6 +109,7 @@ impl Binder<'_> {
                 is_row_guid: false,
                 computed: None,
                 generated: None,
+                mask: None,
                 bound: Bindings::default(),
             };
             match self.stored_rule(text, 0, &column) {

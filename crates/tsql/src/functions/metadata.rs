@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::catalog::{
-    CatalogObject, ModuleKind, ObjectDefinition, TableDefinition, TriggerAction, TriggerEntry, TriggerOrder,
+    CatalogObject, ModuleKind, ObjectDefinition, Securable, TableDefinition, TriggerAction, TriggerEntry, TriggerOrder,
 };
 use engine::database::Database;
 use engine::error::Result;
@@ -13,7 +13,8 @@ use super::Answer::Fixed;
 use super::Parameter::{Any, Int, Name};
 use super::{Call, INT, NAME, Signature, signature};
 use crate::scalar::data_type::is_known;
-use crate::views::{ObjectRow, constraints_of, system_object};
+use crate::security::{Entries, effective_owner};
+use crate::views::{ObjectRow, columns_of, constraints_of, system_object};
 
 const SMALL: super::Answer = Fixed(SqlType::SmallInt);
 const IDENTITY: super::Answer = Fixed(SqlType::Decimal {
@@ -27,7 +28,7 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     signature("col_name", 2, &[Int, Int], NAME, col_name).told("table_id, column_id: name of a column"),
     signature("columnproperty", 3, &[Int, Name, Name], INT, columnproperty)
         .told("table_id, column, property: a property of a column"),
-    signature("database_principal_id", 0, &[Name], INT, super::system::user_id)
+    signature("database_principal_id", 0, &[Name], INT, super::security::user_id)
         .told("name: id of a user or role of the database"),
     signature("db_id", 0, &[Name], SMALL, db_id).told("name: id of a database"),
     signature("db_name", 0, &[Int], NAME, db_name).told("id: name of a database"),
@@ -284,11 +285,28 @@ fn row_count(call: &Call<'_>, object: &CatalogObject) -> Result<u64> {
     crate::views::rows_of_table(&database, &session.locks, object)
 }
 
+/// The owner of an object: of a constraint or trigger, that of its table; else its own one, or that of its schema.
+fn owner_of(call: &Call<'_>, found: &Named) -> i32 {
+    let session = call.context.session;
+    let database = session.database();
+    let entries = Entries::of(&database, session.id);
+    let parent = found.owner.as_deref().map(|owner| owner.definition.object_id());
+    let parent = parent.or_else(|| {
+        let object = database.catalog.by_id(found.object_id as u32, session.id)?;
+        match &object.definition {
+            ObjectDefinition::Module(module) if module.parent != 0 => Some(module.parent),
+            _ => None,
+        }
+    });
+    let id = parent.unwrap_or(found.object_id as u32);
+    let schema = crate::views::id_of_schema(&database, session.id, &found.schema).unwrap_or(1);
+    effective_owner(&entries, Securable::Object(id), schema) as i32
+}
+
 /// A property of an object or constraint; `None` where it has none of that name.
 fn property_of(call: &Call<'_>, found: &Named, property: &str) -> Option<i32> {
     match property {
-        // Schemas are owned by their namesakes or by dbo, and objects by the owner of their schema.
-        "ownerid" => return Some(1),
+        "ownerid" => return Some(owner_of(call, found)),
         "schemaid" => {
             let session = call.context.session;
             return crate::views::id_of_schema(&session.database(), session.id, &found.schema);
@@ -485,9 +503,7 @@ fn col_name(call: &Call<'_>) -> Result<Value> {
         return Ok(Value::Null);
     };
     let position = call.integer(1).and_then(|position| usize::try_from(position - 1).ok());
-    let column = table_of(&object)
-        .zip(position)
-        .and_then(|(table, position)| table.columns.get(position));
+    let column = position.and_then(|position| columns_of(&object).get(position));
     Ok(column.map_or(Value::Null, |column| Value::from(column.name.as_str())))
 }
 
@@ -513,6 +529,7 @@ fn columnproperty(call: &Call<'_>) -> Result<Value> {
         "precision" => Value::Int(i32::from(column.sql_type.precision())),
         "scale" => Value::Int(i32::from(column.sql_type.scale())),
         "generatedalwaystype" => Value::Int(i32::from(crate::views::generated_type(column.generated).0)),
+        "ismasked" => Value::Int(i32::from(column.mask.is_some())),
         "ishidden" => Value::Int(i32::from(column.is_hidden())),
         _ => Value::Null,
     })

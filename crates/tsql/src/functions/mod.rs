@@ -23,6 +23,7 @@ mod open_xml;
 mod page;
 mod partition;
 mod property;
+mod security;
 mod sequence;
 mod session;
 mod spatial;
@@ -160,7 +161,7 @@ pub fn every() -> impl Iterator<Item = &'static Signature> {
 }
 
 /// The functions by what they are about, as their page has them.
-const TABLES: [(&str, &[Signature]); 21] = [
+const TABLES: [(&str, &[Signature]); 22] = [
     ("Building strings", string::FUNCTIONS),
     ("Searching strings", string_search::FUNCTIONS),
     ("Mathematics", math::FUNCTIONS),
@@ -171,7 +172,8 @@ const TABLES: [(&str, &[Signature]); 21] = [
     ("Names and ids", metadata::FUNCTIONS),
     ("Properties", property::FUNCTIONS),
     ("Indexes", index::FUNCTIONS),
-    ("Users and the server", system::FUNCTIONS),
+    ("Users and permissions", security::FUNCTIONS),
+    ("Logins and the server", system::FUNCTIONS),
     ("The session", session::FUNCTIONS),
     ("The error that CATCH handles", caught::FUNCTIONS),
     ("Formatting", format::FUNCTIONS),

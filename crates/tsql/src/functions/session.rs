@@ -8,7 +8,8 @@ use super::Answer::Fixed;
 use super::Parameter::{Int, Name};
 use super::{Call, INT, Signature, signature};
 use crate::messages;
-use crate::views::{lock_words, principals};
+use crate::security::principal_named;
+use crate::views::lock_words;
 
 pub(super) const FUNCTIONS: &[Signature] = &[
     signature("xact_state", 0, &[], Fixed(SqlType::SmallInt), xact_state)
@@ -203,8 +204,10 @@ fn application_lock(call: &Call<'_>, owner: usize, function: &str) -> Result<(Ap
         text.ok_or_else(|| messages::invalid_argument_type("NULL", index + 1, function))
     };
     let (principal, resource) = (given(0)?, given(1)?);
-    let found = principals::of_database(principal).ok_or_else(|| messages::no_database_principal(principal))?;
-    let id = found.id;
+    let session = call.context.session;
+    let found = principal_named(&session.database(), session.id, principal);
+    let found = found.ok_or_else(|| messages::no_database_principal(principal))?;
+    let id = found.id as u16;
     let account = call
         .text(owner)
         .map_or(Some(Account::Transaction), lock_words::account_of);

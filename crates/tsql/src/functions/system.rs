@@ -9,7 +9,7 @@ use super::Parameter::{Any, Int, Name};
 use super::{Call, INT, NAME, Signature, signature};
 use crate::messages;
 use crate::scalar::row_place;
-use crate::views::principals::{self, Principal};
+use crate::security::{self, Principal};
 
 pub(super) const FUNCTIONS: &[Signature] = &[
     signature("app_name", 0, &[], NAME, app_name).told(": program that the client says it is"),
@@ -21,7 +21,6 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         connectionproperty,
     )
     .told("property: a property of the connection"),
-    signature("current_user", 0, &[], NAME, user_name).told(": user in the database: dbo"),
     signature(
         "fn_hadr_backup_is_preferred_replica",
         1,
@@ -44,13 +43,8 @@ pub(super) const FUNCTIONS: &[Signature] = &[
         .told("database: 1: new columns allow NULL by default"),
     signature("has_dbaccess", 1, &[Name], INT, has_dbaccess)
         .told("database: 1 if the database is there and can be used"),
-    signature("has_perms_by_name", 3, &[Name, Name, Name, Name, Name], INT, one)
-        .told("name, class, permission, part, part_class: 1: the one login may do everything"),
     signature("host_id", 0, &[], Fixed(SqlType::Char(10)), host_id).told(": id of the client's process"),
     signature("host_name", 0, &[], NAME, host_name).told(": machine of the client"),
-    signature("is_member", 1, &[Name], INT, is_rolemember).told("role: 1 if the user is in a role of the database"),
-    signature("is_rolemember", 1, &[Name, Name], INT, is_rolemember)
-        .told("role, user: 1 if a user is in a role of the database"),
     signature("is_srvrolemember", 1, &[Name, Name], INT, is_srvrolemember)
         .told("role, login: 1 if the login is in a role of the server"),
     signature(
@@ -62,7 +56,6 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     )
     .told("login, property: a property of a login: it is never locked, and its password does not expire"),
     signature("original_login", 0, &[], NAME, original_login).told(": name of the login that opened the session"),
-    signature("session_user", 0, &[], NAME, user_name).told(": user in the database: dbo"),
     signature("suser_id", 0, &[Name], INT, suser_id).told("login: id of a login or role of the server"),
     signature("suser_name", 0, &[Int], NAME, suser_name).told("id: name of a login"),
     signature(
@@ -75,9 +68,6 @@ pub(super) const FUNCTIONS: &[Signature] = &[
     .told("login, only_if_known: security identifier of a login"),
     signature("suser_sname", 0, &[Any], NAME, suser_name).told("sid: name of the login"),
     signature("system_user", 0, &[], NAME, suser_name).told(": name of the login"),
-    signature("user", 0, &[], NAME, user_name).told(": user in the database: dbo"),
-    signature("user_id", 0, &[Name], INT, user_id).told("name: id of a user or role of the database"),
-    signature("user_name", 0, &[Int], NAME, user_name).told("id: name of a user"),
 ];
 
 fn app_name(call: &Call<'_>) -> Result<Value> {
@@ -105,16 +95,16 @@ fn suser_name(call: &Call<'_>) -> Result<Value> {
 fn server_principal(call: &Call<'_>) -> Option<&'static Principal> {
     let own = call.context.session.login_name();
     match call.text(0) {
-        _ if call.values.is_empty() => principals::of_server("sa"),
-        Some(name) if name.trim_end_matches(' ').eq_ignore_ascii_case(&own) => principals::of_server("sa"),
-        Some(name) => principals::of_server(name),
+        _ if call.values.is_empty() => security::of_server("sa"),
+        Some(name) if name.trim_end_matches(' ').eq_ignore_ascii_case(&own) => security::of_server("sa"),
+        Some(name) => security::of_server(name),
         None => None,
     }
 }
 
 /// SQL Server docs, "LOGINPROPERTY": NULL for what is not a login, and for what the server does not keep. Passwords follow no policy.
 fn loginproperty(call: &Call<'_>) -> Result<Value> {
-    let found = call.text(0).and_then(principals::of_server);
+    let found = call.text(0).and_then(security::of_server);
     if !found.is_some_and(Principal::is_login) {
         return Ok(Value::Null);
     }
@@ -140,32 +130,7 @@ fn suser_id(call: &Call<'_>) -> Result<Value> {
 }
 
 fn suser_sid(call: &Call<'_>) -> Result<Value> {
-    Ok(server_principal(call).map_or(Value::Null, |found| Value::binary(principals::sid_of(found))))
-}
-
-/// `USER_ID` and `DATABASE_PRINCIPAL_ID`: the user is dbo; NULL for a name that no principal has.
-pub(super) fn user_id(call: &Call<'_>) -> Result<Value> {
-    let found = match call.values.is_empty() {
-        true => principals::of_database("dbo"),
-        false => call.text(0).and_then(principals::of_database),
-    };
-    Ok(found.map_or(Value::Null, |found| Value::Int(i32::from(found.id))))
-}
-
-/// Every login works as the owner of every database.
-fn user_name(call: &Call<'_>) -> Result<Value> {
-    Ok(match call.integer(0) {
-        None if !call.values.is_empty() => Value::Null,
-        None | Some(1) => Value::from("dbo"),
-        Some(0) => Value::from("public"),
-        Some(2) => Value::from("guest"),
-        Some(_) => Value::Null,
-    })
-}
-
-/// Permissions and roles: the one login has them all.
-fn one(_call: &Call<'_>) -> Result<Value> {
-    Ok(Value::Int(1))
+    Ok(server_principal(call).map_or(Value::Null, |found| Value::binary(security::sid_of(found))))
 }
 
 /// The fixed server roles (sql-docs, "Server-level roles").
@@ -179,20 +144,6 @@ const SERVER_ROLES: [&str; 9] = [
     "serveradmin",
     "setupadmin",
     "sysadmin",
-];
-
-/// The fixed database roles (sql-docs, "Database-level roles").
-const DATABASE_ROLES: [&str; 10] = [
-    "db_accessadmin",
-    "db_backupoperator",
-    "db_datareader",
-    "db_datawriter",
-    "db_ddladmin",
-    "db_denydatareader",
-    "db_denydatawriter",
-    "db_owner",
-    "db_securityadmin",
-    "public",
 ];
 
 fn is_role(roles: &[&str], name: &str) -> bool {
@@ -215,25 +166,6 @@ fn is_srvrolemember(call: &Call<'_>) -> Result<Value> {
         // A login is a member of public as well; other roles cannot be members of anything.
         Some(login) if login.eq_ignore_ascii_case(&own) => Value::Int(1),
         Some(login) if is_role(&SERVER_ROLES, login) => Value::Int(i32::from(role.eq_ignore_ascii_case(login))),
-        _ => Value::Null,
-    })
-}
-
-/// `IS_ROLEMEMBER('role', 'user')` and `IS_MEMBER('role')`: NULL for a role or user that does not exist. The one user, dbo, is in
-/// db_owner and in public.
-fn is_rolemember(call: &Call<'_>) -> Result<Value> {
-    let Some(role) = call.text(0).filter(|role| is_role(&DATABASE_ROLES, role)) else {
-        return Ok(Value::Null);
-    };
-    let is_public = role.trim_end().eq_ignore_ascii_case("public");
-    let user = if call.values.len() == 1 {
-        Some("dbo")
-    } else {
-        call.text(1)
-    };
-    Ok(match user.map(str::to_ascii_lowercase).as_deref() {
-        Some("dbo") => Value::Int(i32::from(is_public || role.trim_end().eq_ignore_ascii_case("db_owner"))),
-        Some("guest") => Value::Int(i32::from(is_public)),
         _ => Value::Null,
     })
 }

@@ -199,6 +199,27 @@ fn executes_as(option: &str) -> Option<i32> {
     }
 }
 
+/// Whether a module runs as its owner. A text that does not parse any more does not run.
+pub(crate) fn runs_as_owner(definition: &ModuleDefinition) -> bool {
+    let parsed = crate::parser::parse_to_keep(&definition.text, definition.uses_quoted_identifier);
+    let statement = parsed.ok().and_then(|parsed| parsed.statements.into_iter().next());
+    statement.is_some_and(|statement| {
+        let mut options = options_of(&statement.kind).iter();
+        options.find_map(|option| executes_as(option)) == Some(-2)
+    })
+}
+
+/// The options of a module behind WITH.
+fn options_of(statement: &StatementKind) -> &[String] {
+    match statement {
+        StatementKind::CreateProcedure(procedure) => &procedure.options,
+        StatementKind::CreateFunction(function) => &function.options,
+        StatementKind::CreateTrigger(trigger) => &trigger.options,
+        StatementKind::CreateDatabaseTrigger(trigger) => &trigger.options,
+        _ => &[],
+    }
+}
+
 impl Module {
     /// The module that a text in the catalog defines.
     ///
@@ -216,13 +237,7 @@ impl Module {
             bytes,
             charge: Charge::default(),
         };
-        let options: &[String] = match &statement.kind {
-            StatementKind::CreateProcedure(procedure) => &procedure.options,
-            StatementKind::CreateFunction(function) => &function.options,
-            StatementKind::CreateTrigger(trigger) => &trigger.options,
-            StatementKind::CreateDatabaseTrigger(trigger) => &trigger.options,
-            _ => &[],
-        };
+        let options = options_of(&statement.kind);
         let is_recompiled = options.iter().any(|option| option == "RECOMPILE");
         let execute_as = options.iter().find_map(|option| executes_as(option));
         let (parameters, body) = match statement.kind {

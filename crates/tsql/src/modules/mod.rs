@@ -45,7 +45,7 @@ pub(crate) use aging::{AgingCache, Footprint};
 pub(crate) use cache::ModuleCache;
 pub use call::{LentTable, ModuleCall};
 pub use compile::{Code, Module, ModuleBody, ModuleParameter, ModuleSettings};
-pub(crate) use compile::{check_returned, declared};
+pub(crate) use compile::{check_returned, declared, runs_as_owner};
 pub(crate) use dependents::{
     ColumnChange, computed_of_column, dependent_on_column, dependent_on_object, object_of_schema,
 };

@@ -209,6 +209,7 @@ impl TableVariableShape {
                 ..computed
             }),
             generated: None,
+            mask: None,
             bound: Bindings::default(),
         };
         TableDefinition {

@@ -17,6 +17,7 @@ use super::disabled_index::check_clustered_is_enabled;
 use super::executor::Executor;
 use super::foreign_key::bound;
 use super::index_options::{index_options, is_kept};
+use super::mask::mask_of;
 use super::rebuilt_partition::check_compressed_partitions;
 use super::table_definition::Made;
 use super::versioning::{all_but, check_constraint_of_history, full_name, name_of, versioning_of};
@@ -77,6 +78,7 @@ fn check_may_alter_temporal(alter: &AlterTable, database: &Database, definition:
         }
         AlterTableAction::Drop(_)
         | AlterTableAction::Hide { .. }
+        | AlterTableAction::Mask { .. }
         | AlterTableAction::DropPeriod
         | AlterTableAction::CheckConstraint { .. }
         | AlterTableAction::Rebuild { .. }
@@ -112,8 +114,9 @@ impl Executor<'_> {
                 data_type,
                 nullable,
                 collation,
+                mask,
             } => {
-                let written = (data_type, collation.as_ref(), *nullable);
+                let written = (data_type, collation.as_ref(), *nullable, mask.as_deref());
                 if let Some((_, history)) = self.history_to_change(&database, &definition)? {
                     self.alter_column(&name_of(&database, &history), name, written)?;
                 }
@@ -137,6 +140,7 @@ impl Executor<'_> {
                 let how = (*enable, check_existing.unwrap_or(false));
                 self.switch_constraints(&database, &object, how, names)
             }
+            AlterTableAction::Mask { name, function } => self.mask_column(&alter.name, name, function.as_deref()),
             AlterTableAction::Hide { name, is_hidden } => self.hide_column(&alter.name, &name.text, *is_hidden),
             AlterTableAction::DropPeriod => self.drop_period(&alter.name),
             AlterTableAction::Switch(switch) => self.switch_partition((&database, &object, &definition), switch, line),
@@ -158,7 +162,7 @@ impl Executor<'_> {
         &mut self,
         table: &Name,
         name: &Identifier,
-        (data_type, collation, nullable): (&DataType, Option<&Identifier>, Option<bool>),
+        (data_type, collation, nullable, mask): (&DataType, Option<&Identifier>, Option<bool>, Option<&str>),
     ) -> Result<()> {
         let (database, object, mut definition) = self.find_table(table)?;
         let ordinal = definition
@@ -202,6 +206,10 @@ impl Executor<'_> {
         column.bound.default = column.bound.default.take().or(of_type.default);
         column.bound.rule = column.bound.rule.take().or(of_type.rule);
         column.nullable = nullable.unwrap_or(unsaid);
+        // A mask that is not said again is gone.
+        column.mask = mask
+            .map(|mask| mask_of(&column.name, column.sql_type, mask))
+            .transpose()?;
         let moved: Vec<Option<usize>> = (0..definition.columns.len()).map(Some).collect();
         self.rebuild(&database, &object, definition, Some(&moved))
     }

@@ -117,9 +117,10 @@ pub(super) trait PartBinder<'w> {
             Kind::CreateTrigger(_) | Kind::CreateDatabaseTrigger(_) | Kind::SwitchTriggers(_) => Ok(()),
             Kind::CreateSequence(_) | Kind::CreateSynonym(_) | Kind::Partition(_) | Kind::FullText(_) => Ok(()),
             Kind::CreateStandalone(_) | Kind::AlterSchema(_) => Ok(()),
+            Kind::Principal(_) | Kind::Permission(_) => Ok(()),
             Kind::XmlSchema(schema) => self.bind(|binder| binder.scalar(&schema.text)),
             // Databases and the server.
-            Kind::CreateDatabase(_) | Kind::AlterDatabase(_) | Kind::Use(_) | Kind::Permission(_) => Ok(()),
+            Kind::CreateDatabase(_) | Kind::AlterDatabase(_) | Kind::Use(_) => Ok(()),
             Kind::Backup(_) | Kind::Restore(_) | Kind::Dbcc(_) | Kind::Checkpoint(_) => Ok(()),
             Kind::Shutdown { .. } | Kind::Kill { .. } | Kind::Reconfigure { .. } => Ok(()),
         }

@@ -20,16 +20,23 @@ use engine::catalog::{CatalogObject, ModuleKind, ObjectDefinition, TableDefiniti
 use engine::database::Database;
 use engine::types::{Length, SqlType, Value};
 
-use crate::ast::{AlterTableAction, DefinitionKind, Drop, Identifier, Name, ObjectKind, StatementKind};
+use super::securable::FoundSecurable;
+use super::security_event::{
+    class_to_own, elements_of_permission, elements_of_principal, event_of_permission, event_of_principal,
+};
+use crate::ast::{
+    AlterTableAction, DefinitionKind, Drop, Identifier, Name, ObjectKind, Permission, PrincipalStatement, StatementKind,
+};
 use crate::scalar::convert::convert;
+use crate::security::{Class, Entries, SchemaOwners, principal_numbered};
 use crate::state::SessionState;
 use crate::views::{constraints_of, type_code};
 
 /// What an element of the document has in it.
 pub(super) enum Content {
     Text(String),
-    /// The parameters of a procedure.
-    Parameters(Vec<String>),
+    /// Elements of one name.
+    List(&'static str, Vec<String>),
 }
 
 /// The elements of an event between those of every event and its command, in their order.
@@ -54,6 +61,8 @@ enum Named<'s> {
     /// A trigger whose table or view is not written.
     DroppedTrigger(&'s Name),
     DatabaseTrigger(&'s Name),
+    Principal(&'s PrincipalStatement),
+    Permission(&'s Permission),
 }
 
 /// The word of an event for what is done by CREATE, ALTER or both.
@@ -129,6 +138,16 @@ impl<'s> Subject<'s> {
                 Some(Subject::new(verb(trigger.definition, is_there), "TRIGGER", named))
             }
             Kind::Drop(drop) => Subject::dropped(drop, drop.names.get(place)?),
+            Kind::Principal(statement) => Some(Subject {
+                event: event_of_principal(statement).to_owned(),
+                object_type: "",
+                named: Named::Principal(statement),
+            }),
+            Kind::Permission(permission) => Some(Subject {
+                event: event_of_permission(permission.action).to_owned(),
+                object_type: "",
+                named: Named::Permission(permission),
+            }),
             _ => None,
         }
     }
@@ -168,7 +187,7 @@ impl<'s> Subject<'s> {
         match &self.named {
             Named::Object(name) | Named::Trigger(_, name) | Named::DroppedTrigger(name) => Some(name),
             Named::Part(_, name) => (!name.parts.is_empty()).then_some(&**name),
-            Named::Schema(_) | Named::DatabaseTrigger(_) => None,
+            Named::Schema(_) | Named::DatabaseTrigger(_) | Named::Principal(_) | Named::Permission(_) => None,
         }
     }
 
@@ -178,7 +197,12 @@ impl<'s> Subject<'s> {
     }
 
     /// What the document says of it: stored names where it is there, else those that are written.
-    pub(super) fn elements(&self, session: &SessionState, database: &Database) -> Elements {
+    pub(super) fn elements(
+        &self,
+        session: &SessionState,
+        database: &Database,
+        find: impl Fn(Class, &Name) -> Option<FoundSecurable>,
+    ) -> Elements {
         let text = |name: &str| Content::Text(name.to_owned());
         let (schema, object, target) = match &self.named {
             Named::Object(name) => {
@@ -195,7 +219,7 @@ impl<'s> Subject<'s> {
                     ("SchemaName", text(&name.text)),
                     ("ObjectName", text(&name.text)),
                     ("ObjectType", text(self.object_type)),
-                    ("OwnerName", text("dbo")),
+                    ("OwnerName", text(&schema_owner(session, database, &name.text))),
                 ];
             }
             Named::Trigger(name, parent) => {
@@ -209,6 +233,22 @@ impl<'s> Subject<'s> {
             Named::DroppedTrigger(name) => {
                 let (schema, trigger) = place_of(session, name);
                 (schema, trigger, Some(parent_of(session, name)))
+            }
+            Named::Principal(statement) => {
+                let found = match statement {
+                    PrincipalStatement::AlterAuthorization { class, name, .. } => {
+                        class_to_own(class.as_deref()).and_then(|class| find(class, name))
+                    }
+                    _ => None,
+                };
+                return elements_of_principal(session, statement, found.as_ref());
+            }
+            Named::Permission(permission) => {
+                let found = permission.securable.as_ref().and_then(|securable| {
+                    let class = class_to_own(securable.class.as_deref())?;
+                    find(class, &securable.name)
+                });
+                return elements_of_permission(session, database, permission, found.as_ref());
             }
             Named::DatabaseTrigger(name) => {
                 let target = (database.name(), "DATABASE");
@@ -226,6 +266,14 @@ impl<'s> Subject<'s> {
         }
         elements
     }
+}
+
+/// The owner of a schema that is there; dbo of one that is about to be.
+fn schema_owner(session: &SessionState, database: &Database, schema: &str) -> String {
+    let id = crate::views::id_of_schema(database, session.id, schema);
+    let owner = id.map(|id| SchemaOwners::of(&Entries::of(database, session.id)).owner(id));
+    let owner = owner.and_then(|owner| principal_numbered(database, session.id, owner));
+    owner.map_or_else(|| "dbo".to_owned(), |owner| owner.name)
 }
 
 /// Schema and name of an object, as stored or as written.
@@ -307,7 +355,7 @@ pub(super) fn event_of_procedure(
 }
 
 fn parameters(values: &[Value]) -> Content {
-    Content::Parameters(values.iter().map(shown).collect())
+    Content::List("Param", values.iter().map(shown).collect())
 }
 
 /// A value as text; NULL is none.
@@ -496,12 +544,12 @@ pub(super) fn document(
     for (name, content) in elements {
         match content {
             Content::Text(text) => push_element(&mut document, name, text),
-            Content::Parameters(parameters) => {
-                document.push_str("<Parameters>");
-                for parameter in parameters {
-                    push_element(&mut document, "Param", parameter);
+            Content::List(each, texts) => {
+                document += &format!("<{name}>");
+                for text in texts {
+                    push_element(&mut document, each, text);
                 }
-                document.push_str("</Parameters>");
+                document += &format!("</{name}>");
             }
         }
     }

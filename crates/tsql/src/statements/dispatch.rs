@@ -181,6 +181,8 @@ impl Executor<'_> {
             Kind::FullText(_) => self.define(kind, |_| Err(messages::full_text_missing())),
             Kind::XmlSchema(schema) => self.define(kind, |executor| executor.xml_schema(schema)),
             Kind::CreateSynonym(synonym) => self.define(kind, |executor| executor.create_synonym(synonym)),
+            Kind::Permission(permission) => self.define(kind, |executor| executor.permission(permission, line)),
+            Kind::Principal(principal) => self.define(kind, |executor| executor.principal_statement(principal)),
             Kind::CreateSequence(sequence) => self.define(kind, |executor| executor.sequence(sequence)),
             Kind::SwitchTriggers(switch) => self.define(kind, |executor| executor.switch_triggers(switch)),
             Kind::CreateDatabase(new) => self.by_system(line, |context, host| create_database(context, host, new)),
@@ -192,8 +194,6 @@ impl Executor<'_> {
             Kind::Kill { session, status_only } => self.kill(session, *status_only, line),
             Kind::Reconfigure { .. } => self.by_system(line, reconfigure),
             Kind::Shutdown { no_wait } => return self.shut_down(*no_wait, line),
-            // Refused by their options before anything of a batch runs.
-            Kind::Permission(_) => Err(messages::not_supported(statement.kind.facts().name)),
             Kind::Block(_) | Kind::If(_) | Kind::While(_) | Kind::TryCatch { .. } => return self.flow(statement),
             Kind::Break | Kind::Continue | Kind::Return(_) | Kind::Goto(_) | Kind::Label(_) => {
                 return self.flow(statement);

@@ -1,7 +1,7 @@
 //! EXECUTE AS and REVERT as statements. `state/impersonation.rs` has their effect on the session.
 //!
-//! The logins are `sa` and the one that opened the session; both are dbo in every database. There are no permissions of database users, so
-//! `EXECUTE AS USER` of an existing user is refused.
+//! The logins are `sa` and the one that opened the session; both are dbo in every database. Permissions of users are not checked, so
+//! `EXECUTE AS USER` of an existing user is refused: no session is anybody but dbo.
 
 use engine::error::{Error, Result};
 use engine::types::{Length, SqlType, Value};
@@ -10,8 +10,8 @@ use super::executor::Executor;
 use crate::ast::{ExecuteAs, ExecutionContext, Expression, Reversion};
 use crate::messages;
 use crate::scalar::convert::convert;
+use crate::security::{of_server, principal_named};
 use crate::state::{Ending, OWNER_LOGIN};
-use crate::views::principals;
 
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(128));
 const COOKIE: SqlType = SqlType::VarBinary(Length::Limited(8000));
@@ -97,7 +97,7 @@ impl Executor<'_> {
         if name.eq_ignore_ascii_case(&self.session.login.login) {
             return Ok(self.session.login.login.clone());
         }
-        let login = principals::of_server(name).filter(|principal| principal.is_login());
+        let login = of_server(name).filter(|principal| principal.is_login());
         login.map(|login| login.name.to_owned()).ok_or_else(|| {
             let text = format!(
                 "Cannot execute as the server principal because the principal \"{name}\" does not exist, this type of principal cannot be \
@@ -111,7 +111,9 @@ impl Executor<'_> {
     fn no_user(&self, name: &Expression) -> Result<Error> {
         let name = self.value_as(name, NAME)?;
         let name = name.as_str().unwrap_or("").trim_end_matches(' ');
-        if ["dbo", "guest"].iter().any(|user| user.eq_ignore_ascii_case(name)) {
+        let session = self.session;
+        let found = principal_named(&session.database(), session.id, name);
+        if found.is_some_and(|found| !found.is_role && !found.is_of_system()) {
             return Ok(messages::not_supported("EXECUTE AS USER"));
         }
         let text = format!(

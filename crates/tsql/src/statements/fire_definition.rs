@@ -66,7 +66,7 @@ impl Executor<'_> {
             return None;
         }
         let event = EventType::named(&subject.event)?;
-        let elements = subject.elements(session, &database);
+        let elements = subject.elements(session, &database, |class, name| self.securable(class, name).ok());
         let table = match event.name {
             "ALTER_TABLE" => subject.place().and_then(|name| self.find_table(name).ok()),
             _ => None,

@@ -23,6 +23,7 @@ use crate::modules::{
     ModuleBody, UserTypes, VariableScope, check_function, check_returned, declared, dependent_on_object,
     one_part_source,
 };
+use crate::security::check_new_module;
 use crate::sink::{DoneKind, ResultColumn};
 
 /// Parameters of a procedure or function (sql-docs, "Maximum capacity specifications").
@@ -256,12 +257,7 @@ impl Executor<'_> {
             name, kind, how, text, ..
         } = module;
         let own_name = name.object();
-        if name.database().is_some() {
-            return Err(messages::database_prefix(statement_of(kind)));
-        }
-        if own_name.starts_with('#') && kind == ModuleKind::View {
-            return Err(messages::temporary_view(own_name));
-        }
+        check_module_name(kind, name)?;
         let database = self.session.database_of(name)?;
         let former = self.session.find_object(name)?;
         let schema = crate::state::schema_of(name);
@@ -302,6 +298,7 @@ impl Executor<'_> {
             rows: None,
             created: (created.days, created.ticks),
         });
+        check_new_module(&database, self.session.id, &definition)?;
         let Some((_, object)) = former else {
             let mut engine = self.session.engine.borrow_mut();
             let object = engine.create_object(&database, definition)?;
@@ -369,6 +366,15 @@ impl Executor<'_> {
             Some(by) => Err(messages::referenced_by_object(statement, written, &by)),
             None => Ok(()),
         }
+    }
+}
+
+/// A module is in the current database, and a view is not temporary.
+fn check_module_name(kind: ModuleKind, name: &Name) -> Result<()> {
+    match name.object() {
+        _ if name.database().is_some() => Err(messages::database_prefix(statement_of(kind))),
+        own if own.starts_with('#') && kind == ModuleKind::View => Err(messages::temporary_view(own)),
+        _ => Ok(()),
     }
 }
 
@@ -442,6 +448,7 @@ fn shown_column(name: &str, sql_type: SqlType, nullable: bool) -> ColumnDefiniti
         is_row_guid: false,
         computed: None,
         generated: None,
+        mask: None,
         bound: Bindings::default(),
     }
 }

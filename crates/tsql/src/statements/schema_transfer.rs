@@ -1,6 +1,6 @@
 //! ALTER SCHEMA ... TRANSFER: an object goes to another schema of its database.
 //!
-//! Its id, rows, constraints and permissions stay, triggers go with their table. The text of a module stays as it is: "Moving a stored procedure,
+//! Its id, rows and constraints stay, and an owner of its own; permissions on it are dropped, and triggers go with their table. The text of a module stays as it is: "Moving a stored procedure,
 //! function, view, or trigger will not change the schema name, if present, of the corresponding object" (sql-docs, "ALTER SCHEMA").
 
 use std::sync::Arc;
@@ -58,7 +58,9 @@ impl Executor<'_> {
                 engine.replace_object(&database, &trigger, moved)?;
             }
         }
-        engine.replace_object(&database, &object, moved).map(|_| ())
+        engine.replace_object(&database, &object, moved)?;
+        drop(engine);
+        self.changing(|change| change.transferred(&object, &schema))
     }
 
     /// The stored name of a schema that takes objects.

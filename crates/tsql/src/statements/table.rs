@@ -256,10 +256,13 @@ impl Executor<'_> {
     /// CREATE SCHEMA, with what is made in it.
     ///
     /// # Errors
-    /// 2714 for a name that is taken; those of the elements.
+    /// 15151 for an owner that is not there, 2714 for a name that is taken; those of the elements.
     pub(super) fn create_schema(&mut self, schema: &CreateSchema) -> Result<()> {
         let name = &schema.name.text;
-        self.create_empty_schema(name)?;
+        let id = self.create_empty_schema(name, schema.owner.as_ref())?;
+        if let Some(owner) = &schema.owner {
+            self.changing(|change| change.own_new_schema(id, &owner.text))?;
+        }
         let session = self.session;
         session.within_schema(Some(name), || {
             let mut elements = schema.elements.iter();
@@ -267,22 +270,28 @@ impl Executor<'_> {
                 StatementKind::CreateTable(create) => self.create_table(create, element.line),
                 StatementKind::AlterTable(alter) => self.alter_table(alter, element.line),
                 StatementKind::CreateView(view) => self.create_view_of_schema(&element.kind, view),
+                StatementKind::Permission(permission) => self.permission(permission, element.line),
                 other => Err(messages::not_supported(other.facts().name)),
             })
         })
     }
 
-    fn create_empty_schema(&mut self, name: &str) -> Result<()> {
+    /// Answers the schema's id.
+    fn create_empty_schema(&mut self, name: &str, owner: Option<&Identifier>) -> Result<u32> {
         let database = self.session.database();
+        if let Some(owner) = owner {
+            self.changing(|change| change.schema_owner(&owner.text).map(|_| ()))?;
+        }
         if crate::views::id_of_schema(&database, self.session.id, name).is_some() {
             return Err(messages::object_exists(name));
         }
+        let object_id = database.new_object_id()?;
         let definition = ObjectDefinition::Schema {
-            object_id: database.new_object_id()?,
+            object_id,
             name: name.to_owned(),
         };
         let mut session = self.session.engine.borrow_mut();
-        session.create_object(&database, definition).map(|_| ())
+        session.create_object(&database, definition).map(|_| object_id)
     }
 
     /// Warns that keys of an index that is made may be too long for it.

@@ -15,6 +15,7 @@ use super::data_space::{OF_THE_TABLE, settle_spaces, space_of_index, space_of_ke
 use super::executor::Executor;
 use super::index_limits::check_indexes;
 use super::index_options::{check_filter_without_ignoring, check_uniqueness_of_ignoring, index_options};
+use super::mask::mask_of_column;
 use super::user_type::DeclaredType;
 use super::versioning::check_period;
 use super::xml_schema::declared_with;
@@ -225,6 +226,7 @@ impl Executor<'_> {
                 is_row_guid: false,
                 computed: None,
                 generated: None,
+                mask: None,
                 bound: Bindings::default(),
             });
         }
@@ -542,6 +544,7 @@ impl Draft {
                 is_stored: computed.persisted,
             }),
             generated: None,
+            mask: None,
             bound: Bindings::default(),
         });
         self.said_nullable.push(false);
@@ -598,6 +601,7 @@ impl Draft {
             is_row_guid: column.row_guid,
             computed: None,
             generated: column.generated.map(generated_column),
+            mask: mask_of_column(column, sql_type)?,
             bound: Bindings::default(),
         });
         if let Some(added) = table.columns.last_mut() {

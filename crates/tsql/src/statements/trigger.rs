@@ -20,6 +20,7 @@ use crate::ast::{self, CreateTrigger, DefinitionKind, Name, StatementKind, Switc
 use crate::bind::VariableScope;
 use crate::messages;
 use crate::modules::{ModuleBody, TableVariableShape, UserTypes, VariableColumn};
+use crate::security::check_new_module;
 use crate::sink::DoneKind;
 use crate::state::{RunningTrigger, TriggerFrame};
 
@@ -73,6 +74,7 @@ impl Executor<'_> {
             definition_trigger: None,
             created: (created.days, created.ticks),
         });
+        check_new_module(&database, self.session.id, &definition)?;
         let mut engine = self.session.engine.borrow_mut();
         match &former {
             Some(former) => engine.replace_object(&database, former, definition)?,

@@ -151,6 +151,7 @@ pub(super) fn history_column(column: &ColumnDefinition) -> ColumnDefinition {
         is_row_guid: false,
         computed: None,
         generated: None,
+        mask: None,
         bound: Bindings::default(),
         ..column.clone()
     }

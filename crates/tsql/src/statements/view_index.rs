@@ -313,6 +313,7 @@ impl Executor<'_> {
             is_row_guid: false,
             computed: None,
             generated: None,
+            mask: None,
             bound: Bindings::default(),
         };
         TableDefinition {

@@ -19,6 +19,10 @@ pub(super) const VIEWS: &[SystemView] = &[
         all(columns(context).into_iter().chain(system_columns(context)))
     }),
     view::<ColumnRow>("sys", "system_columns", |context, _| all(system_columns(context))),
+    view::<MaskedRow>("sys", "masked_columns", |context, _| {
+        let masked = columns(context).into_iter().filter(|row| row.column.mask.is_some());
+        all(masked.map(MaskedRow))
+    }),
     view::<IdentityRow>("sys", "identity_columns", identities),
     view::<DefaultRow>("sys", "default_constraints", defaults),
     view::<ComputedRow>("sys", "computed_columns", computed),
@@ -92,6 +96,7 @@ fn system_columns(context: &SystemContext<'_>) -> impl Iterator<Item = ColumnRow
                     is_row_guid: false,
                     computed: None,
                     generated: None,
+                    mask: None,
                     bound: Bindings::default(),
                 },
             })
@@ -137,7 +142,48 @@ system_row!(ColumnRow {
     "column_encryption_key_id" INT => |_| Value::Null;
     "column_encryption_key_database_name" NAME => |_| Value::Null;
     "is_hidden" BIT => |row| row.column.is_hidden().into();
-    "is_masked" BIT => |_| false.into();
+    "is_masked" BIT => |row| row.column.mask.is_some().into();
+});
+
+/// A masked column of a table or table type (sql-docs, "sys.masked_columns").
+struct MaskedRow(ColumnRow);
+
+system_row!(MaskedRow {
+    "object_id" INT => |row| row.0.object_id.into();
+    "name" NAME => |row| row.0.column.name.as_str().into();
+    "column_id" INT => |row| row.0.column_id.into();
+    "system_type_id" TINYINT => |row| Value::TinyInt(row.0.column.system_type_id());
+    "user_type_id" INT => |row| user_type_id_of(&row.0.column).into();
+    "max_length" SMALLINT => |row| Value::SmallInt(row.0.column.sql_type.max_length());
+    "precision" TINYINT => |row| Value::TinyInt(row.0.column.sql_type.precision());
+    "scale" TINYINT => |row| Value::TinyInt(row.0.column.sql_type.scale());
+    "collation_name" NAME => |row| collation(&row.0.column);
+    "is_nullable" BIT => |row| row.0.column.nullable.into();
+    "is_ansi_padded" BIT => |row| (row.0.column.sql_type.is_character() || row.0.column.sql_type.is_binary()).into();
+    "is_rowguidcol" BIT => |row| row.0.column.is_row_guid.into();
+    "is_identity" BIT => |row| row.0.column.identity.is_some().into();
+    "is_computed" BIT => |row| row.0.column.computed.is_some().into();
+    "is_filestream" BIT => |_| false.into();
+    "is_replicated" BIT => |_| false.into();
+    "is_non_sql_subscribed" BIT => |_| false.into();
+    "is_merge_published" BIT => |_| false.into();
+    "is_dts_replicated" BIT => |_| false.into();
+    "is_xml_document" BIT => |_| false.into();
+    "xml_collection_id" INT => |row| row.0.column.xml_collection().map_or(0, |id| id as i32).into();
+    "default_object_id" INT => |row| row.0.default_id.into();
+    "rule_object_id" INT => |row| id_of_bound(row.0.column.bound.rule.as_ref()).into();
+    "is_sparse" BIT => |_| false.into();
+    "is_column_set" BIT => |_| false.into();
+    "generated_always_type" TINYINT => |row| Value::TinyInt(generated_type(row.0.column.generated).0);
+    "generated_always_type_desc" nvarchar(60) => |row| generated_type(row.0.column.generated).1.into();
+    "encryption_type" INT => |_| Value::Null;
+    "encryption_type_desc" nvarchar(64) => |_| Value::Null;
+    "encryption_algorithm_name" NAME => |_| Value::Null;
+    "column_encryption_key_id" INT => |_| Value::Null;
+    "column_encryption_key_database_name" NAME => |_| Value::Null;
+    "is_hidden" BIT => |row| row.0.column.is_hidden().into();
+    "is_masked" BIT => |_| true.into();
+    "masking_function" nvarchar(4000) => |row| row.0.column.mask.as_deref().into();
 });
 
 struct IdentityRow {

@@ -45,6 +45,8 @@ pub(super) fn is_old_name(name: &str) -> bool {
         "sysindexes",
         "syslogins",
         "sysmembers",
+        "syspermissions",
+        "sysprotects",
         "sysusers",
     ]
     .iter()

@@ -11,7 +11,8 @@ use std::collections::HashSet;
 use engine::catalog::{CatalogObject, ModuleDefinition, ObjectDefinition, TableDefinition};
 use engine::types::{SqlType, Value};
 
-use super::objects::{FIXED_SCHEMAS, columns_of, constraints_of, type_code};
+use super::FIXED_SCHEMAS;
+use super::objects::{columns_of, constraints_of, type_code};
 use super::{BIT, INT, NAME, Rows, SystemView, TINYINT, all, function, nvarchar, system_row, view};
 use crate::ast::Name;
 use crate::modules::{NamedReference, ReferenceCache, ReferenceUse, names_in, references_in};

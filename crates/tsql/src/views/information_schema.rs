@@ -6,7 +6,7 @@ use engine::catalog::{CatalogObject, ForeignKey, ObjectDefinition, ReferentialAc
 use engine::types::{Length, SqlType, Value};
 
 use super::columns::shown_default;
-use super::objects::{FIXED_SCHEMAS, ObjectRow, columns_of, objects, schema_names, table_of, tables, with_columns};
+use super::objects::{ObjectRow, columns_of, objects, schema_names, table_of, tables, with_columns};
 use super::{INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, nvarchar, system_row, varchar, view};
 use crate::views::SystemContext;
 
@@ -23,7 +23,7 @@ pub(super) const VIEWS: &[SystemView] = &[
         let database = context.database.name();
         all(schema_names(context)
             .into_iter()
-            .map(|name| SchemaRow(database.clone(), name)))
+            .map(|(name, owner)| SchemaRow(database.clone(), name, owner)))
     }),
     view::<ConstraintRow>("INFORMATION_SCHEMA", "TABLE_CONSTRAINTS", |context, _| {
         all(constraints(context))
@@ -154,16 +154,13 @@ fn columns(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
     all(rows)
 }
 
-/// A database and a schema of it, which dbo owns unless it is a fixed one.
-struct SchemaRow(String, String);
+/// A database, a schema of it, and the schema's owner.
+struct SchemaRow(String, String, String);
 
 system_row!(SchemaRow {
     "CATALOG_NAME" NAME => |row| row.0.as_str().into();
     "SCHEMA_NAME" NAME => |row| row.1.as_str().into();
-    "SCHEMA_OWNER" NAME => |row| match FIXED_SCHEMAS.iter().any(|(fixed, _)| *fixed == row.1) {
-        true => row.1.as_str(),
-        false => "dbo",
-    }.into();
+    "SCHEMA_OWNER" NAME => |row| row.2.as_str().into();
     "DEFAULT_CHARACTER_SET_CATALOG" NAME => |_| Value::Null;
     "DEFAULT_CHARACTER_SET_SCHEMA" NAME => |_| Value::Null;
     "DEFAULT_CHARACTER_SET_NAME" NAME => |_| "iso_1".into();

@@ -18,6 +18,7 @@ mod described;
 mod files;
 mod index_uses;
 mod indexes;
+mod information_privileges;
 mod information_schema;
 mod information_usage;
 mod listed;
@@ -72,8 +73,8 @@ pub(crate) use information_schema::referenced_key;
 pub use listed::used_pages;
 pub(crate) use listed::{ListedDatabase, ListedFile, file_bytes};
 pub(crate) use objects::{
-    FIXED_SCHEMAS, ObjectRow, columns_of, constraints_of, id_of_schema, is_schema_bound, objects as object_rows,
-    only_column, system_object, table_of, tables, type_code, with_columns,
+    ObjectRow, columns_of, constraints_of, is_schema_bound, objects as object_rows, only_column, system_object,
+    table_of, tables, type_code, with_columns,
 };
 pub(crate) use periods::{generated_type, retention_limit, temporal_type};
 pub(crate) use properties::{PropertyLevel, levels, owners as property_owners};
@@ -81,6 +82,7 @@ pub(crate) use referenced::{referencing_ids, used_by};
 pub(crate) use sessions::{ListedSession, listed_sessions, row_description};
 pub(crate) use values::{datetime, lsn_number, parse_time};
 
+pub(crate) use crate::security::{FIXED_SCHEMAS, id_of_schema};
 pub(crate) use withheld::Withheld;
 pub use withheld::{WITHHELD_NUMBERS, withhold};
 
@@ -228,7 +230,7 @@ const fn varchar(length: u16) -> SqlType {
     SqlType::VarChar(Length::Limited(length))
 }
 
-const TABLES: [&[SystemView]; 50] = [
+const TABLES: [&[SystemView]; 51] = [
     dependencies::VIEWS,
     referenced::VIEWS,
     spt_values::VIEWS,
@@ -279,6 +281,7 @@ const TABLES: [&[SystemView]; 50] = [
     traces::VIEWS,
     properties::VIEWS,
     described::VIEWS,
+    information_privileges::VIEWS,
 ];
 
 /// Every view and function.

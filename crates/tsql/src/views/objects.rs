@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use engine::catalog::{
     CatalogObject, CheckConstraint, ColumnDefinition, ForeignKey, ModuleDefinition, ModuleKind, ObjectDefinition,
-    StandaloneKind, TableDefinition,
+    Securable, StandaloneKind, TableDefinition,
 };
-use engine::database::Database;
 use engine::types::off_row::is_unlimited;
 use engine::types::{Length, SqlType, Value};
 
@@ -14,7 +13,8 @@ use super::periods::{retention_of, temporal_type};
 use super::values::stored_datetime;
 use super::{BIT, DATETIME, INT, NAME, Rows, SystemView, TINYINT, Withheld, all, every, nvarchar, system_row, view};
 use crate::modules::{ModuleCache, condition_text, default_text, has_word, names_in};
-use crate::views::SystemContext;
+use crate::security::{Entries, SchemaOwners, principals};
+use crate::views::{SystemContext, id_of_schema};
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<ObjectRow>("sys", "objects", |context, _| all(objects(context))),
@@ -60,22 +60,8 @@ pub(crate) struct ObjectRow {
     pub(crate) kind: (&'static str, &'static str),
     pub(crate) created: (i32, u32),
     pub(crate) shipped: bool,
-}
-
-/// Ids of the schemas every database has; others have their object's id.
-pub(crate) const FIXED_SCHEMAS: [(&str, i32); 4] = [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
-
-pub(crate) fn id_of_schema(database: &Database, session: u16, name: &str) -> Option<i32> {
-    if let Some((_, id)) = FIXED_SCHEMAS.iter().find(|(fixed, _)| fixed.eq_ignore_ascii_case(name)) {
-        return Some(*id);
-    }
-    let objects = database.catalog.objects(session);
-    objects.iter().find_map(|object| match &object.definition {
-        ObjectDefinition::Schema { object_id, name: other } if other.eq_ignore_ascii_case(name) => {
-            Some(*object_id as i32)
-        }
-        _ => None,
-    })
+    /// The id of its owner, where that is not its schema's.
+    pub(crate) owner: Option<u32>,
 }
 
 /// The letters of an object's kind in `sys.objects.type`.
@@ -119,6 +105,7 @@ fn created_of(definition: &ObjectDefinition) -> (i32, u32) {
 /// Every object of the database, constraints included.
 pub(crate) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
     let database = &context.database;
+    let entries = Entries::of(database, context.session_id);
     let mut rows = Vec::new();
     for object in database.catalog.objects(context.session_id) {
         if let ObjectDefinition::TableType(own) = &object.definition {
@@ -146,6 +133,7 @@ pub(crate) fn objects(context: &SystemContext<'_>) -> Vec<ObjectRow> {
             kind,
             created: created_of(&object.definition),
             shipped: false,
+            owner: entries.explicit_owner(Securable::Object(object.definition.object_id())),
         };
         if let ObjectDefinition::Table(table) = &object.definition {
             rows.extend(constraints(table, &row));
@@ -166,6 +154,7 @@ fn row_of_table_type(table: &TableDefinition) -> ObjectRow {
         kind: ("TT", "TYPE_TABLE"),
         created: table.created,
         shipped: true,
+        owner: None,
     }
 }
 
@@ -175,6 +164,7 @@ fn constraints(table: &TableDefinition, owner: &ObjectRow) -> Vec<ObjectRow> {
         object_id: constraint.object_id as i32,
         parent: owner.object_id,
         kind: constraint.kind,
+        owner: None,
         ..owner.clone()
     };
     constraints_of(table).map(row).collect()
@@ -274,6 +264,7 @@ fn system_objects() -> impl Iterator<Item = ObjectRow> {
         },
         created: (0, 0),
         shipped: true,
+        owner: None,
     })
 }
 
@@ -331,7 +322,7 @@ fn code(kind: (&'static str, &'static str)) -> Value {
 system_row!(ObjectRow {
     "name" NAME => |row| row.name.as_str().into();
     "object_id" INT => |row| row.object_id.into();
-    "principal_id" INT => |_| Value::Null;
+    "principal_id" INT => |row| owner_id(row.owner);
     "schema_id" INT => |row| row.schema_id.into();
     "parent_object_id" INT => |row| row.parent.into();
     "type" CODE => |row| code(row.kind);
@@ -361,7 +352,7 @@ fn escalation_of(row: &TableRow) -> (u8, &'static str) {
 system_row!(TableRow {
     "name" NAME => |row| row.0.0.name.as_str().into();
     "object_id" INT => |row| row.0.0.object_id.into();
-    "principal_id" INT => |_| Value::Null;
+    "principal_id" INT => |row| owner_id(row.0.0.owner);
     "schema_id" INT => |row| row.0.0.schema_id.into();
     "parent_object_id" INT => |_| 0.into();
     "type" CODE => |row| code(row.0.0.kind);
@@ -423,7 +414,7 @@ fn views(context: &SystemContext<'_>) -> impl Iterator<Item = ViewRow> {
 system_row!(ViewRow {
     "name" NAME => |row| row.0.name.as_str().into();
     "object_id" INT => |row| row.0.object_id.into();
-    "principal_id" INT => |_| Value::Null;
+    "principal_id" INT => |row| owner_id(row.0.owner);
     "schema_id" INT => |row| row.0.schema_id.into();
     "parent_object_id" INT => |_| 0.into();
     "type" CODE => |row| code(row.0.kind);
@@ -446,7 +437,7 @@ struct ProcedureRow(ObjectRow);
 system_row!(ProcedureRow {
     "name" NAME => |row| row.0.name.as_str().into();
     "object_id" INT => |row| row.0.object_id.into();
-    "principal_id" INT => |_| Value::Null;
+    "principal_id" INT => |row| owner_id(row.0.owner);
     "schema_id" INT => |row| row.0.schema_id.into();
     "parent_object_id" INT => |_| 0.into();
     "type" CODE => |row| code(row.0.kind);
@@ -462,40 +453,49 @@ system_row!(ProcedureRow {
 struct SchemaRow {
     name: String,
     schema_id: i32,
+    /// `principal_id`: a fixed schema is its namesake's.
+    owner: u32,
 }
 
 system_row!(SchemaRow {
     "name" NAME => |row| row.name.as_str().into();
     "schema_id" INT => |row| row.schema_id.into();
-    "principal_id" INT => |row| {
-        // A fixed schema is its namesake's, any other is dbo's.
-        match FIXED_SCHEMAS.iter().any(|(_, fixed)| *fixed == row.schema_id) {
-            true => row.schema_id,
-            false => 1,
-        }.into()
-    };
+    "principal_id" INT => |row| owner_id(Some(row.owner));
 });
 
 fn schemas(context: &SystemContext<'_>) -> Vec<SchemaRow> {
     let fixed = [("dbo", 1), ("guest", 2), ("INFORMATION_SCHEMA", 3), ("sys", 4)];
+    let owners = SchemaOwners::of(&Entries::of(&context.database, context.session_id));
     let fixed = fixed.into_iter().map(|(name, schema_id)| SchemaRow {
         name: name.to_owned(),
         schema_id,
+        owner: owners.owner(schema_id),
     });
     let objects = context.database.catalog.objects(context.session_id);
     let own = objects.iter().filter_map(|object| match &object.definition {
         ObjectDefinition::Schema { object_id, name } => Some(SchemaRow {
             name: name.clone(),
             schema_id: *object_id as i32,
+            owner: owners.owner(*object_id as i32),
         }),
         _ => None,
     });
     fixed.chain(own).collect()
 }
 
-/// The names of all schemas, the fixed ones first.
-pub(super) fn schema_names(context: &SystemContext<'_>) -> Vec<String> {
-    schemas(context).into_iter().map(|schema| schema.name).collect()
+/// The names of all schemas and of their owners, the fixed ones first.
+pub(super) fn schema_names(context: &SystemContext<'_>) -> Vec<(String, String)> {
+    let principals = principals(&context.database, context.session_id);
+    let name_of = |id: u32| principals.iter().find(|own| own.id == id).map(|own| own.name.clone());
+    let schemas = schemas(context).into_iter();
+    schemas
+        .map(|schema| (schema.name, name_of(schema.owner).unwrap_or_default()))
+        .collect()
+}
+
+/// `principal_id` of what may have an owner of its own.
+pub(super) fn owner_id(owner: Option<u32>) -> Value {
+    owner.map_or(Value::Null, |owner| (owner as i32).into())
 }
 
 struct ModuleRow {

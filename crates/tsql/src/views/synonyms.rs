@@ -3,7 +3,7 @@
 use engine::catalog::ObjectDefinition;
 use engine::types::{SqlType, Value};
 
-use super::objects::{ObjectRow, objects};
+use super::objects::{ObjectRow, objects, owner_id};
 use super::values::stored_datetime;
 use super::{BIT, DATETIME, INT, NAME, Rows, SystemContext, SystemView, all, nvarchar, system_row, view};
 
@@ -17,7 +17,7 @@ struct SynonymRow {
 system_row!(SynonymRow {
     "name" NAME => |row| row.object.name.as_str().into();
     "object_id" INT => |row| row.object.object_id.into();
-    "principal_id" INT => |_| Value::Null;
+    "principal_id" INT => |row| owner_id(row.object.owner);
     "schema_id" INT => |row| row.object.schema_id.into();
     "parent_object_id" INT => |_| Value::Int(0);
     "type" SqlType::Char(2) => |_| "SN".into();

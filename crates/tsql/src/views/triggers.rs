@@ -105,6 +105,7 @@ fn database_triggers(context: &SystemContext<'_>) -> impl Iterator<Item = Trigge
                 kind: ("TR", "SQL_TRIGGER"),
                 created: module.created,
                 shipped: false,
+                owner: None,
             },
             entry: None,
             is_disabled: object.definition.definition_trigger()?.is_disabled,

@@ -1,13 +1,15 @@
 //! `sys.types` and `sys.fn_helpcollations`.
 
-use engine::catalog::{Bindings, ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition};
+use engine::catalog::{Bindings, ColumnDefinition, NUMERIC_TYPE_ID, ObjectDefinition, Securable};
 use engine::types::{Collation, GEOGRAPHY_TYPE_ID, GEOMETRY_TYPE_ID, Length, SqlType, Value};
 use vlf::ServerVersion;
 
 use super::columns::id_of_bound;
+use super::objects::owner_id;
 use super::{BIT, DATETIME, INT, NAME, Rows, SMALLINT, SystemView, TINYINT, all, function, nvarchar, system_row, view};
 use crate::scalar::data_type::is_known;
 use crate::scalar::spatial::Surface;
+use crate::security::Entries;
 use crate::views::SystemContext;
 
 pub(super) const VIEWS: &[SystemView] = &[
@@ -44,6 +46,7 @@ fn types(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
 fn user_types(context: &SystemContext<'_>) -> Vec<TypeRow> {
     let collation = context.database.collation();
     let objects = context.database.catalog.objects(context.session_id);
+    let entries = Entries::of(&context.database, context.session_id);
     let own = objects.iter().filter_map(|object| {
         let (schema, name, user_type_id) = object.definition.type_name()?;
         let (sql_type, nullable, table_object_id) = match &object.definition {
@@ -55,6 +58,7 @@ fn user_types(context: &SystemContext<'_>) -> Vec<TypeRow> {
             _ => Bindings::default(),
         };
         Some(TypeRow {
+            owner: entries.explicit_owner(Securable::Type(user_type_id)),
             bound_ids: [id_of_bound(bound.default.as_ref()), id_of_bound(bound.rule.as_ref())],
             name: name.to_owned(),
             sql_type,
@@ -112,6 +116,8 @@ pub(super) struct TypeRow {
     table_object_id: Option<i32>,
     /// The default and the rule that are bound to an alias type; 0 for none.
     bound_ids: [i32; 2],
+    /// The id of its owner, where that is not its schema's.
+    owner: Option<u32>,
 }
 
 impl TypeRow {
@@ -134,6 +140,17 @@ pub(super) const TABLE_TYPE_ID: u8 = 243;
 
 /// Every type, in the order of their ids, as long as it may be.
 fn every_type(collation: Collation, version: ServerVersion) -> Vec<TypeRow> {
+    let by_name = |name: &str, sql_type, user_type_id, nullable| TypeRow {
+        name: name.to_owned(),
+        sql_type,
+        user_type_id,
+        schema_id: SYS_SCHEMA,
+        nullable,
+        collation,
+        table_object_id: None,
+        bound_ids: [0; 2],
+        owner: None,
+    };
     let types = [
         SqlType::VarBinary(Length::LargeObject),
         SqlType::VarChar(Length::LargeObject),
@@ -173,29 +190,17 @@ fn every_type(collation: Collation, version: ServerVersion) -> Vec<TypeRow> {
     ]
     .into_iter()
     .filter(|sql_type| is_known(*sql_type, version))
-    .map(|sql_type| TypeRow {
-        name: sql_type.name().to_owned(),
-        sql_type,
-        user_type_id: user_type_id(sql_type),
-        schema_id: SYS_SCHEMA,
-        nullable: sql_type != SqlType::RowVersion,
-        collation,
-        table_object_id: None,
-        bound_ids: [0; 2],
+    .map(|sql_type| {
+        by_name(
+            sql_type.name(),
+            sql_type,
+            user_type_id(sql_type),
+            sql_type != SqlType::RowVersion,
+        )
     });
     let decimal = SqlType::Decimal {
         precision: 38,
         scale: 38,
-    };
-    let by_name = |name: &str, sql_type, user_type_id, nullable| TypeRow {
-        name: name.to_owned(),
-        sql_type,
-        user_type_id,
-        schema_id: SYS_SCHEMA,
-        nullable,
-        collation,
-        table_object_id: None,
-        bound_ids: [0; 2],
     };
     let numeric = by_name("numeric", decimal, i32::from(NUMERIC_TYPE_ID), true);
     let xml = by_name("xml", SqlType::XML, user_type_id(SqlType::XML), true);
@@ -211,7 +216,7 @@ system_row!(TypeRow {
     };
     "user_type_id" INT => |row| row.user_type_id.into();
     "schema_id" INT => |row| row.schema_id.into();
-    "principal_id" INT => |_| Value::Null;
+    "principal_id" INT => |row| owner_id(row.owner);
     "max_length" SMALLINT => |row| row.of_values(|own| Value::SmallInt(own.max_length()), Value::SmallInt(-1));
     "precision" TINYINT => |row| row.of_values(|own| Value::TinyInt(own.precision()), Value::TinyInt(0));
     "scale" TINYINT => |row| row.of_values(|own| Value::TinyInt(own.scale()), Value::TinyInt(0));
@@ -231,7 +236,7 @@ system_row!(TableTypeRow {
     "system_type_id" TINYINT => |_| Value::TinyInt(TABLE_TYPE_ID);
     "user_type_id" INT => |row| row.0.user_type_id.into();
     "schema_id" INT => |row| row.0.schema_id.into();
-    "principal_id" INT => |_| Value::Null;
+    "principal_id" INT => |row| owner_id(row.0.owner);
     "max_length" SMALLINT => |_| Value::SmallInt(-1);
     "precision" TINYINT => |_| Value::TinyInt(0);
     "scale" TINYINT => |_| Value::TinyInt(0);

@@ -186,9 +186,6 @@ pub(super) const VIEWS: &[SystemView] = unused! {
         "type" CODE, "type_desc" DESCRIPTION, "create_date" DATETIME, "modify_date" DATETIME, "is_ms_shipped" BIT,
         "is_disabled" BIT,
     }
-    "masked_columns"() {
-        "object_id" INT, "name" NAME, "column_id" INT, "is_masked" BIT, "masking_function" nvarchar(4000),
-    }
     "plan_guides"() {
         "plan_guide_id" INT, "name" NAME, "create_date" DATETIME, "modify_date" DATETIME, "is_disabled" BIT,
         "query_text" LONG, "scope_type" TINYINT, "scope_type_desc" DESCRIPTION, "scope_object_id" INT,

@@ -1,11 +1,13 @@
 //! `sys.xml_schema_collections` and `sys.xml_schema_namespaces` (SQL Server docs, the pages of the views).
 
-use engine::catalog::{ObjectDefinition, XmlSchemaCollection};
+use engine::catalog::{ObjectDefinition, Securable, XmlSchemaCollection};
 use engine::types::{SqlType, Value};
 
+use super::objects::owner_id;
 use super::values::stored_datetime;
 use super::{DATETIME, INT, NAME, Rows, SystemContext, SystemView, all, id_of_schema, nvarchar, system_row, view};
 use crate::scalar::xquery::Document;
+use crate::security::Entries;
 
 pub(super) const VIEWS: &[SystemView] = &[
     view::<CollectionRow>("sys", "xml_schema_collections", collections),
@@ -16,13 +18,15 @@ const ADDRESS: SqlType = nvarchar(4000);
 
 struct CollectionRow {
     schema_id: i32,
+    /// The id of its owner, where that is not its schema's.
+    owner: Option<u32>,
     collection: XmlSchemaCollection,
 }
 
 system_row!(CollectionRow {
     "xml_collection_id" INT => |row| (row.collection.collection_id as i32).into();
     "schema_id" INT => |row| row.schema_id.into();
-    "principal_id" INT => |_| Value::Null;
+    "principal_id" INT => |row| owner_id(row.owner);
     "name" NAME => |row| row.collection.name.as_str().into();
     "create_date" DATETIME => |row| stored_datetime(row.collection.created);
     "modify_date" DATETIME => |row| stored_datetime(row.collection.modified);
@@ -51,7 +55,9 @@ fn every(context: &SystemContext<'_>) -> Vec<XmlSchemaCollection> {
 }
 
 fn collections(context: &SystemContext<'_>, _arguments: &[Value]) -> Rows {
+    let entries = Entries::of(&context.database, context.session_id);
     let rows = every(context).into_iter().map(|collection| CollectionRow {
+        owner: entries.explicit_owner(Securable::XmlSchemaCollection(collection.collection_id)),
         schema_id: id_of_schema(&context.database, context.session_id, &collection.schema).unwrap_or_default(),
         collection,
     });

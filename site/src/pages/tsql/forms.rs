@@ -283,8 +283,15 @@ const FLOW: &[Subject] = &[
 ];
 
 const OTHERS: &[Subject] = &[
-    subject!("GRANT, DENY, REVOKE", "any" => "grant select on t to public"),
-    subject!("CREATE LOGIN, USER, ROLE", "any" => "create login x with password = 'Qw3rty-uiop'"),
+    subject!("GRANT, DENY, REVOKE",
+        "on tables and their columns, views, modules, sequences, synonyms, schemas, types, XML schema collections, users, roles and the database: stored and listed; sessions are dbo, whom they do not bind" => "grant select on t to public with grant option deny update (b) on t to public revoke select on t from public cascade grant control to guest grant select on schema::dbo to guest",
+        "on the server, its logins and what the system brings" => "grant select on sys.objects to public"),
+    subject!("CREATE, ALTER, DROP ROLE", "all of them" => "create role rl authorization dbo alter role rl add member guest alter role rl drop member guest alter role rl with name = rl2 drop role if exists rl2"),
+    subject!("CREATE, ALTER, DROP USER",
+        "WITHOUT LOGIN" => "create user us without login with default_schema = dbo alter user us with name = us2, default_schema = s drop user us2",
+        "FROM CERTIFICATE, ASYMMETRIC KEY, EXTERNAL PROVIDER" => "create user us3 from external provider"),
+    subject!("ALTER AUTHORIZATION", "of objects, schemas, types, XML schema collections, roles, databases" => "create role ro alter authorization on t to ro alter authorization on t to schema owner alter authorization on role::ro to ro alter authorization on database::{} to sa"),
+    subject!("CREATE LOGIN, SERVER ROLE, APPLICATION ROLE", "any" => "create login x with password = 'Qw3rty-uiop'"),
     subject!("EXECUTE AS, REVERT",
         "LOGIN, CALLER; WITH COOKIE, WITH NO REVERT; REVERT" => "execute as login = 'sa' execute as caller revert declare @k varbinary(100) execute as login = 'sa' with cookie into @k revert with cookie = @k revert execute as login = 'sa' with no revert",
         "USER" => "execute as user = 'dbo'"),

@@ -18,6 +18,7 @@ fn a_table_survives_its_stored_form() {
         is_row_guid: false,
         computed: None,
         generated: None,
+        mask: None,
         bound: Bindings::default(),
     };
     let root = StorageRoot {

@@ -59,6 +59,7 @@ fn plain_column((name, sql_type): &(&str, SqlType)) -> ColumnDefinition {
         is_row_guid: false,
         computed: None,
         generated: None,
+        mask: None,
         bound: Bindings::default(),
     }
 }

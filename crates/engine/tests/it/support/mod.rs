@@ -90,6 +90,7 @@ pub fn column(name: &str, sql_type: SqlType) -> ColumnDefinition {
         is_row_guid: false,
         computed: None,
         generated: None,
+        mask: None,
         bound: Bindings::default(),
     }
 }

@@ -15,8 +15,8 @@ use engine::types::{Length, SqlType, Value};
 use super::super::{Host, SystemContext};
 use super::{INT, SystemProcedure, integer, text};
 use crate::messages;
+use crate::security::principal_named;
 use crate::views::lock_words::{account_of, mode_of};
-use crate::views::principals;
 
 const RESOURCE: SqlType = SqlType::NVarChar(Length::Limited(255));
 const WORD: SqlType = SqlType::NVarChar(Length::Limited(32));
@@ -58,7 +58,8 @@ fn requested(
     (resource, owner, principal): (Option<&str>, Option<&str>, Option<&str>),
 ) -> Result<Option<(ApplicationName, Account)>> {
     let principal = principal.unwrap_or("public");
-    let found = principals::of_database(principal).ok_or_else(|| messages::no_database_principal(principal))?;
+    let found = principal_named(&context.database, context.session_id, principal);
+    let found = found.ok_or_else(|| messages::no_database_principal(principal))?;
     let Some(account) = owner.map_or(Some(Account::Transaction), account_of) else {
         return Ok(None);
     };
@@ -68,7 +69,7 @@ fn requested(
     let name = resource.ok_or_else(|| messages::invalid_application_lock("resource", CALLEE, 5))?;
     let name = ApplicationName {
         database: context.database.id,
-        principal: found.id,
+        principal: found.id as u16,
         name: name.to_owned(),
     };
     Ok(Some((name, account)))

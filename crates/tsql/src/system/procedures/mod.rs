@@ -21,7 +21,9 @@ mod help_constraint;
 mod help_jobs;
 mod jobs;
 mod odbc2;
+mod principals;
 mod privileges;
+mod protections;
 mod refresh;
 mod registry;
 mod rename;
@@ -85,7 +87,7 @@ const TEXT: SqlType = SqlType::NVarChar(Length::Limited(4000));
 const NAME: SqlType = SqlType::NVarChar(Length::Limited(776));
 const INT: SqlType = SqlType::Int;
 
-const TABLES: [&[SystemProcedure]; 29] = [
+const TABLES: [&[SystemProcedure]; 31] = [
     session_context::PROCEDURES,
     application_lock::PROCEDURES,
     errorlog::PROCEDURES,
@@ -97,6 +99,8 @@ const TABLES: [&[SystemProcedure]; 29] = [
     catalog_modules::PROCEDURES,
     columns_100::PROCEDURES,
     privileges::PROCEDURES,
+    principals::PROCEDURES,
+    protections::PROCEDURES,
     help::PROCEDURES,
     help_constraint::PROCEDURES,
     depends::PROCEDURES,

@@ -1,6 +1,9 @@
-//! `sp_table_privileges` and `sp_column_privileges` (sql-docs, pages of these names): the permissions on a table or a column. There are no
-//! users besides the owner, and GRANT stores nothing, so the answer is the owner's permissions: all of them, with the right to grant.
+//! `sp_table_privileges` and `sp_column_privileges` (sql-docs, pages of these names): the permissions on a table or a column: those that its
+//! owner has, all of them, with the right to grant, and those that were granted.
 
+use std::collections::HashMap;
+
+use engine::catalog::{PermissionState, Securable};
 use engine::error::Result;
 use engine::types::{Length, SqlType, Value};
 
@@ -8,6 +11,7 @@ use super::super::{Host, SystemContext, Table};
 use super::SystemProcedure;
 use super::catalog::{SYSNAME, fits, uses_patterns, varchar};
 use super::{NAME, text};
+use crate::security::{Entries, Permission, effective_owner, principals};
 use crate::views::{ObjectRow, columns_of, with_columns};
 
 pub(super) const PROCEDURES: &[SystemProcedure] = &[
@@ -48,9 +52,6 @@ pub(super) const PROCEDURES: &[SystemProcedure] = &[
 const OF_A_TABLE: [&str; 5] = ["DELETE", "INSERT", "REFERENCES", "SELECT", "UPDATE"];
 const OF_A_COLUMN: [&str; 4] = ["INSERT", "REFERENCES", "SELECT", "UPDATE"];
 
-/// The owner of every schema, as grantor and grantee.
-const OWNER: &str = "dbo";
-
 const WHO_MAY: [(&str, SqlType); 4] = [
     ("GRANTOR", SYSNAME),
     ("GRANTEE", SYSNAME),
@@ -68,8 +69,76 @@ fn table_of(context: &SystemContext<'_>, owner: &ObjectRow) -> Vec<Value> {
     names.into()
 }
 
-fn may(privilege: &str) -> [Value; 4] {
-    [OWNER, OWNER, privilege, "YES"].map(Value::from)
+/// A permission on a table, or on a column of it.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Privilege {
+    name: &'static str,
+    grantor: String,
+    grantee: String,
+    is_grantable: bool,
+}
+
+impl Privilege {
+    fn values(self) -> [Value; 4] {
+        let is_grantable = if self.is_grantable { "YES" } else { "NO" };
+        [
+            self.grantor.into(),
+            self.grantee.into(),
+            self.name.into(),
+            is_grantable.into(),
+        ]
+    }
+}
+
+/// What is granted in a database, and by whom.
+struct Granted {
+    entries: Entries,
+    names: HashMap<u32, String>,
+}
+
+impl Granted {
+    fn of(context: &SystemContext<'_>) -> Granted {
+        let all = principals(&context.database, context.session_id).into_iter();
+        Granted {
+            entries: Entries::of(&context.database, context.session_id),
+            names: all.map(|principal| (principal.id, principal.name)).collect(),
+        }
+    }
+
+    fn name_of(&self, id: u32) -> String {
+        self.names.get(&id).cloned().unwrap_or_default()
+    }
+
+    /// The permissions of some names on a table, or on the column with a number of it, by name, grantee and grantor.
+    fn on(&self, owner: &ObjectRow, column: Option<u32>, names: &[&'static str]) -> Vec<Privilege> {
+        let id = owner.object_id as u32;
+        let owner_id = effective_owner(&self.entries, Securable::Object(id), owner.schema_id);
+        let of_owner = names.iter().map(|name| Privilege {
+            name,
+            grantor: self.name_of(owner_id),
+            grantee: self.name_of(owner_id),
+            is_grantable: true,
+        });
+        let is_on = |securable: Securable| {
+            securable == Securable::Object(id)
+                || column.is_some_and(|column| securable == Securable::Column(id, column))
+        };
+        let permissions = self.entries.permissions.iter().map(|(_, own)| own);
+        let granted = permissions
+            .filter(|own| own.state.is_granted() && is_on(own.securable))
+            .filter_map(|own| {
+                let permission = Permission::coded(&own.permission)?;
+                Some(Privilege {
+                    name: names.iter().find(|name| **name == permission.name)?,
+                    grantor: self.name_of(own.grantor),
+                    grantee: self.name_of(own.grantee),
+                    is_grantable: own.state == PermissionState::GrantWithGrantOption,
+                })
+            });
+        let mut all: Vec<Privilege> = of_owner.chain(granted).collect();
+        all.sort();
+        all
+    }
 }
 
 /// Whether an object is a table or a view; the others have no privileges of these kinds.
@@ -88,10 +157,11 @@ fn of_tables(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Valu
         .filter(|owner| fits(&owner.schema, text(arguments, 1), patterns))
         .collect();
     found.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
+    let granted = Granted::of(context);
     for owner in &found {
-        for privilege in OF_A_TABLE {
+        for privilege in granted.on(owner, None, &OF_A_TABLE) {
             let mut row = table_of(context, owner);
-            row.extend(may(privilege));
+            row.extend(privilege.values());
             answer.push(row);
         }
     }
@@ -102,6 +172,7 @@ fn of_tables(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Valu
 fn of_columns(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Value]) -> Result<i32> {
     let column_of = [("COLUMN_NAME", SYSNAME)];
     let mut answer = Table::new(&[WHICH.as_slice(), &column_of, &WHO_MAY].concat());
+    let granted = Granted::of(context);
     for (owner, object) in with_columns(context) {
         let is_meant = is_relation(&owner)
             && fits(&owner.name, text(arguments, 0), false)
@@ -109,14 +180,15 @@ fn of_columns(context: &SystemContext<'_>, host: &mut dyn Host, arguments: &[Val
         if !is_meant {
             continue;
         }
-        let mut columns: Vec<&str> = columns_of(&object).iter().map(|column| column.name.as_str()).collect();
-        columns.retain(|column| fits(column, text(arguments, 3), true));
+        let columns = columns_of(&object).iter().map(|column| column.name.as_str());
+        let mut columns: Vec<(&str, u32)> = columns.zip(1..).collect();
+        columns.retain(|(column, _)| fits(column, text(arguments, 3), true));
         columns.sort_unstable();
-        for column in columns {
-            for privilege in OF_A_COLUMN {
+        for (column, number) in columns {
+            for privilege in granted.on(&owner, Some(number), &OF_A_COLUMN) {
                 let mut row = table_of(context, &owner);
                 row.push(column.into());
-                row.extend(may(privilege));
+                row.extend(privilege.values());
                 answer.push(row);
             }
         }

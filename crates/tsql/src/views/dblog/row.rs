@@ -22,11 +22,11 @@ use vlf::own_record::{Step, Steps, operation_name};
 use vlf::record::Context;
 use vlf::{Lsn, own_record};
 
-use super::super::principals;
 use super::super::units::{UnitKind, Units};
 use super::columns::{self, COLUMNS};
 use crate::scalar::moment::Moment;
 use crate::scalar::moment_format;
+use crate::security;
 
 /// `Flag Bits` of a transaction's record.
 const OF_TRANSACTION: [u8; 2] = [0x02, 0x00];
@@ -107,7 +107,7 @@ impl RowMaker {
         let session = session.map(|bytes| u16::from_le_bytes(*bytes));
         row[columns::SPID] = session.map_or(Value::Null, |session| i32::from(session).into());
         // There is one login, and what the server does for itself has the same owner.
-        let sid = principals::of_server("sa").map(principals::sid_of).unwrap_or_default();
+        let sid = security::of_server("sa").map(security::sid_of).unwrap_or_default();
         let shown: String = sid.iter().map(|byte| format!("{byte:02x}")).collect();
         row[columns::DESCRIPTION] = cut(format!("{name};0x{shown}"), TEXT_MAX);
         row[columns::TRANSACTION_NAME] = cut(name, 33);
