@@ -10,6 +10,7 @@ mod data_spaces;
 mod indexed_views;
 mod json;
 mod large_objects;
+mod log_marks;
 mod standalone;
 mod temporal;
 
@@ -20,6 +21,7 @@ pub(crate) use data_spaces::*;
 pub(crate) use indexed_views::*;
 pub(crate) use json::*;
 pub(crate) use large_objects::*;
+pub(crate) use log_marks::*;
 pub(crate) use standalone::*;
 pub(crate) use temporal::*;
 

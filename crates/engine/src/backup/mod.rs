@@ -24,8 +24,9 @@
 //! overwritten it, and the source could do so only once no transaction and no checkpoint needed it. So at the end of a set everything that
 //! undo needs is there. A set is redone before the next set may overwrite it.
 //!
-//! **Where a restore stops.** A point in time lies before the first Commit record with a later time. The block with that record is rebuilt
-//! with only the records before it, and the log after it is cleared, so that every reader sees the log end there.
+//! **Where a restore stops.** A point in time lies before the first Commit record with a later time, a mark before or behind the Commit record
+//! that has it ([`StopPoint`]). The block with the first record that is not restored is rebuilt with only the records before it, and the log after
+//! it is cleared, so that every reader sees the log end there.
 //!
 //! **The null device.** TO DISK = 'NUL' (or 'NUL:', in any case) creates no file: everything is read, checked and packed as for a file, and
 //! then discarded. SQL Server counts such a backup like any other, so a log backup to NUL frees log that is in no backup (Kenneth Fisher,
@@ -45,6 +46,7 @@ mod log_restore;
 mod page_copy;
 mod reader;
 mod set_log;
+mod stop;
 mod writer;
 
 pub use description::{BackupFile, DifferentialBase, SetDescription, SetKind};
@@ -55,10 +57,10 @@ pub use log_restore::{LogRestorer, RestoredLog};
 pub use page_copy::{copy_pages, plan_pages};
 pub use reader::{Chunk, MediaReader, SetReader};
 pub use set_log::SetLog;
+pub use stop::{StopPlace, StopPoint};
 pub use writer::{MediaOptions, MediaPlace, SetWriter};
 
 use crate::error::{Error, Result};
-use crate::seams::DateTimeTicks;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BackupKind {
@@ -149,8 +151,8 @@ pub struct RestoreRequest {
     pub checksum: bool,
     /// STATS: percent between two messages; `None` = no messages.
     pub stats_percent: Option<u8>,
-    /// STOPAT: no transaction that committed later is restored.
-    pub stop_at: Option<DateTimeTicks>,
+    /// Where the log ends that is restored.
+    pub stop_at: Option<StopPoint>,
     pub user: String,
 }
 

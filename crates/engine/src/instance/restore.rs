@@ -174,7 +174,9 @@ impl Instance {
         }
         let mut after = work.request.after;
         if !restored.stop_point_reached && after == AfterRestore::Recovery {
-            progress.message(Error::stop_point_not_reached())?;
+            if let Some(stop) = &work.request.stop_at {
+                progress.message(stop.not_reached())?;
+            }
             after = AfterRestore::NoRecovery;
         }
         self.roll_forward(operation, after)?;
@@ -254,7 +256,7 @@ impl Instance {
         match operation.state() {
             // What does not follow leaves a standby database as it is.
             DatabaseState::Online(database) if database.is_standby() => {
-                let (boot, stop_at) = (database.boot(), work.request.stop_at);
+                let (boot, stop_at) = (database.boot(), work.request.stop_at.as_ref());
                 let checked = match work.description.kind {
                     SetKind::Differential => check_differential(&boot, &database.name(), work.description),
                     _ => check_follows(&boot, &database.name(), work.description, stop_at),
@@ -294,7 +296,7 @@ impl Instance {
         }
         // A set that does not follow changes nothing.
         let files = self.files_of(&entry).map_err(one)?;
-        let follows = Database::check_set(&self.opening(), &files, work.description, work.request.stop_at);
+        let follows = Database::check_set(&self.opening(), &files, work.description, work.request.stop_at.as_ref());
         follows.map_err(one)?;
         entry.filegroups = filegroups;
         if new.is_empty() {
@@ -355,8 +357,9 @@ impl Instance {
         progress: &mut Progress<'_, '_>,
     ) -> Steps<(Operation, Restored)> {
         let description = work.description;
-        if work.request.stop_at.is_some_and(|stop| stop < description.log_end) {
-            return Err(one(Error::stop_point_too_early()));
+        if let Some(stop) = &work.request.stop_at {
+            let checked = stop.check_data_set(description.last_lsn, description.log_end);
+            checked.map_err(one)?;
         }
         let Some(existing) = self.operate(work.name, Work::Restore).map_err(one)? else {
             return self.restore_new(work, set, progress);
@@ -676,7 +679,7 @@ pub(super) struct Newcomer<'w> {
     pub is_of_family: bool,
     /// Whatever database has the name goes.
     pub replace: bool,
-    /// WITH STOPAT.
+    /// WITH STOPAT, STOPATMARK or STOPBEFOREMARK.
     pub stops: bool,
     pub session: &'w Session,
 }
@@ -695,7 +698,7 @@ impl RestoreWork<'_> {
         RestoreSource {
             set,
             description: self.description,
-            stop_at: self.request.stop_at,
+            stop_at: self.request.stop_at.as_ref(),
         }
     }
 }

@@ -30,7 +30,7 @@
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
 //! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 i32,u32 last CHECKDB that found nothing, 0 = none known
 //! 232 u32 further features: 1 = filegroups beside PRIMARY, 2 = partitions, 4 = defaults and rules of their own, 8 = columns of geometry or
-//! geography, 16 = sequences with numbers of more than 64 bits; 0 although the bit is set: filegroups | 236 zero .. 256 room for later versions
+//! geography, 16 = sequences with numbers of more than 64 bits, 64 = marked transactions; 0 although the bit is set: filegroups | 236 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded, 8 = restoring: a differential backup is being copied, 16 = restoring: nothing
 //! but the base was. A record of format 2 is read as one that is still to be upgraded, and written as one of format 3. `database::upgrade`
@@ -145,11 +145,14 @@ const FURTHER_STANDALONE_OBJECTS: u32 = 4;
 const FURTHER_SPATIAL_COLUMNS: u32 = 8;
 /// Bit of the further features: sequences have numbers of more than 64 bits.
 const FURTHER_WIDE_SEQUENCES: u32 = 16;
+/// Bit of the further features: Commit records in the log may have marks.
+const FURTHER_MARKS: u32 = 64;
 const FURTHER_KNOWN: u32 = FURTHER_DATA_SPACES
     | FURTHER_PARTITIONS
     | FURTHER_STANDALONE_OBJECTS
     | FURTHER_SPATIAL_COLUMNS
-    | FURTHER_WIDE_SEQUENCES;
+    | FURTHER_WIDE_SEQUENCES
+    | FURTHER_MARKS;
 // Every bit of the first word has a meaning: what a later version adds is a further feature.
 const AT_STATISTICS: usize = 185;
 const AT_OPTIONS: usize = 186;
@@ -221,6 +224,8 @@ pub struct FurtherFeatures {
     pub has_spatial_columns: bool,
     /// There are, or were, sequences with numbers of more than 64 bits.
     pub has_wide_sequences: bool,
+    /// Transactions have committed with a mark.
+    pub has_marks: bool,
 }
 
 impl FurtherFeatures {
@@ -232,6 +237,7 @@ impl FurtherFeatures {
             has_standalone_objects: self.has_standalone_objects || other.has_standalone_objects,
             has_spatial_columns: self.has_spatial_columns || other.has_spatial_columns,
             has_wide_sequences: self.has_wide_sequences || other.has_wide_sequences,
+            has_marks: self.has_marks || other.has_marks,
         }
     }
 
@@ -242,6 +248,7 @@ impl FurtherFeatures {
             | feature(self.has_standalone_objects, FURTHER_STANDALONE_OBJECTS)
             | feature(self.has_spatial_columns, FURTHER_SPATIAL_COLUMNS)
             | feature(self.has_wide_sequences, FURTHER_WIDE_SEQUENCES)
+            | feature(self.has_marks, FURTHER_MARKS)
     }
 
     /// Those of a record. One that promises further features and names none is by a build whose highest bit of the first word meant filegroups.
@@ -254,6 +261,7 @@ impl FurtherFeatures {
             has_standalone_objects: word & FURTHER_STANDALONE_OBJECTS != 0,
             has_spatial_columns: word & FURTHER_SPATIAL_COLUMNS != 0,
             has_wide_sequences: word & FURTHER_WIDE_SEQUENCES != 0,
+            has_marks: word & FURTHER_MARKS != 0,
         }
     }
 }
@@ -761,6 +769,7 @@ mod tests {
             has_standalone_objects: true,
             has_spatial_columns: true,
             has_wide_sequences: true,
+            has_marks: true,
         }
     }
 

@@ -7,7 +7,9 @@ use crate::support;
 
 use disk::sim::CutPolicy;
 use disk::sim::SimDisk;
-use engine::backup::{AfterRestore, BackupEvent, BackupKind, BackupRequest, LogTail, RestoreKind, RestoreRequest};
+use engine::backup::{
+    AfterRestore, BackupEvent, BackupKind, BackupRequest, LogTail, RestoreKind, RestoreRequest, StopPoint,
+};
 use engine::error::Error;
 use engine::instance::Instance;
 use engine::log::LogPolicy;
@@ -340,7 +342,7 @@ fn restore_to_moments(policy: LogPolicy, logs: u32, times: u64, seed: u64) {
         restore(&instance, &session, "copy", &full).unwrap();
         for set in &sets[1..] {
             let mut log = restore_request(RestoreKind::Log, set.position, AfterRestore::Recovery);
-            log.stop_at = Some(time);
+            log.stop_at = Some(StopPoint::Time(time));
             restore(&instance, &session, "copy", &log).unwrap();
             if instance.database("copy").is_ok() {
                 break;

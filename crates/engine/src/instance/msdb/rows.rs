@@ -66,7 +66,7 @@ pub(super) fn time(time: DateTimeTicks) -> Value {
     }
 }
 
-fn lsn(lsn: Lsn) -> Value {
+pub(super) fn lsn(lsn: Lsn) -> Value {
     Value::Decimal(Decimal::new(
         i128::try_from(lsn.to_numeric()).unwrap_or(i128::MAX),
         25,

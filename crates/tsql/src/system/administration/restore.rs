@@ -1,17 +1,18 @@
 //! RESTORE DATABASE and RESTORE LOG.
 
-use engine::backup::{AfterRestore, RestoreKind as Kind, RestoreRequest};
+use engine::backup::{AfterRestore, RestoreKind as Kind, RestoreRequest, StopPlace, StopPoint};
 use engine::error::{Error, Result};
 use engine::seams::{DateTimeTicks, WorkKind};
 use engine::types::{Length, SqlType, Value};
 
-use super::super::{Host, SystemContext};
+use super::super::{Host, SystemContext, text_of};
 use super::backup::report;
 use super::with_options::{Options, admit, paths_of, reference, sent, unsupported};
 use super::{foreign, media, refuse_backup_in_transaction, required_text};
 use crate::ast::{Restore, RestoreKind};
 use crate::grammar::RESTORE_OPTIONS;
 use crate::scalar::convert::convert;
+use vlf::Lsn;
 
 /// Runs RESTORE, all kinds.
 pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Restore) -> Result<()> {
@@ -84,7 +85,7 @@ pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Res
 
 /// Without FROM there is nothing that these options could be about: a database is recovered, or goes on waiting.
 fn refuse_without_backup(statement: &Restore) -> Result<()> {
-    let about_a_backup = ["CHECKSUM", "FILE", "REPLACE", "STOPAT"];
+    let about_a_backup = ["CHECKSUM", "FILE", "REPLACE", "STOPAT", "STOPATMARK", "STOPBEFOREMARK"];
     let mut named = statement.options.iter().map(|option| option.name.as_str());
     match named.find(|name| about_a_backup.contains(name)) {
         Some(name) => Err(unsupported(&format!("{name} of RESTORE without FROM"))),
@@ -95,6 +96,11 @@ fn refuse_without_backup(statement: &Restore) -> Result<()> {
 
 fn request_of(host: &mut dyn Host, statement: &Restore) -> Result<RestoreRequest> {
     let mut request = RestoreRequest::default();
+    let after = match &statement.after {
+        Some(after) => Some(time_of(&host.evaluate(after)?)?),
+        None => None,
+    };
+    let mut stops_by = None;
     let mut options = Options::new(host, &statement.options);
     while let Some(option) = options.next() {
         match option.name.as_str() {
@@ -108,12 +114,48 @@ fn request_of(host: &mut dyn Host, statement: &Restore) -> Result<RestoreRequest
             }
             "CHECKSUM" => request.checksum = true,
             "STATS" => request.stats_percent = Some(options.percent(option)?),
-            "STOPAT" => request.stop_at = Some(time_of(&options.value(option)?)?),
+            "STOPAT" | "STOPATMARK" | "STOPBEFOREMARK" => {
+                if let Some(other) = stops_by.replace(option.name.as_str()) {
+                    return Err(crate::messages::options_conflict(&option.name, other));
+                }
+                let value = options.value(option)?;
+                request.stop_at = Some(match option.name.as_str() {
+                    "STOPAT" => StopPoint::Time(time_of(&value)?),
+                    name => StopPoint::Place {
+                        place: place_of(statement.kind, &value)?,
+                        is_before: name == "STOPBEFOREMARK",
+                        after,
+                    },
+                });
+            }
             // What changes nothing, what is refused, and what there is not.
             _ => admit(&RESTORE_OPTIONS, option)?,
         }
     }
     Ok(request)
+}
+
+/// What STOPATMARK and STOPBEFOREMARK look for: an LSN in decimal digits or, behind 0x, in SQL Server's three hexadecimal parts; or a mark.
+///
+/// # Errors
+/// 4334 for an LSN that is none, and for a mark in RESTORE DATABASE ("The mark_name parameter is supported only by the RESTORE LOG statement":
+/// SQL Server docs, "RESTORE Statements - Arguments").
+fn place_of(kind: RestoreKind, value: &Value) -> Result<StopPlace> {
+    let text = text_of(value).ok_or_else(Error::mark_is_no_lsn)?;
+    let is_lsn = text.get(..4).is_some_and(|begin| begin.eq_ignore_ascii_case("lsn:"));
+    if !is_lsn {
+        return match kind {
+            RestoreKind::Log => Ok(StopPlace::Mark(text.trim_end_matches(' ').to_owned())),
+            _ => Err(Error::mark_is_no_lsn()),
+        };
+    }
+    let number = text[4..].trim();
+    let hexadecimal = number.strip_prefix("0x").or_else(|| number.strip_prefix("0X"));
+    let parsed = match hexadecimal {
+        Some(digits) => digits.parse(),
+        None => Lsn::parse_decimal(number),
+    };
+    parsed.map(StopPlace::Lsn).map_err(|_| Error::mark_is_no_lsn())
 }
 
 /// STOPAT: a datetime, or text that is one.

@@ -141,6 +141,9 @@ fn refuse_options(request: &RestoreRequest) -> Result<()> {
     if request.standby.is_some() {
         return Err(unsupported("STANDBY with a backup of SQL Server"));
     }
+    if request.stop_at.as_ref().is_some_and(|stop| stop.time().is_none()) {
+        return Err(unsupported("STOPATMARK or STOPBEFOREMARK with a backup of SQL Server"));
+    }
     match request.checksum {
         true => Err(unsupported("CHECKSUM with a backup of SQL Server")),
         false => Ok(()),
