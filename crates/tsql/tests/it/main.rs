@@ -72,6 +72,7 @@ mod key_names;
 mod key_ranges;
 mod large_values;
 mod log_layout;
+mod log_marks;
 mod log_records;
 mod long_lists;
 mod machine_procedures;
