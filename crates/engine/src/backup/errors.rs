@@ -63,6 +63,12 @@ impl Error {
         read_failed(path: &str, cause: &str) = 3203, 16, 1, "Read on \"{path}\" failed: {cause}";
         /// 3211: progress.
         percent_processed(percent: u64) = 3211, 10, 1, "{percent} percent processed.";
+        /// 3205: more files than a media set can have.
+        too_many_devices(devices_max: u16) = 3205, 16, 2, "Too many backup devices specified for backup or restore; only {devices_max} are allowed.";
+        /// 3227: a file of a media set twice.
+        family_given_twice(path: &str, family: u16, other: &str) = 3227, 16, 1, "The backup media on \"{path}\" is part of media family {family} which has already been processed on \"{other}\". Ensure that backup devices are correctly specified. For tape devices, ensure that the correct volumes are loaded.";
+        /// 3231: more files are given than the media set has.
+        other_family_count(path: &str, families: u16, given: usize) = 3231, 16, 1, "The media loaded on \"{path}\" is formatted to support {families} media families, but {given} media families are expected according to the backup device specification.";
         /// 3234: MOVE of a file that the set does not have.
         no_such_logical_file(name: &str, database: &str) = 3234, 16, 2, "Logical file '{name}' is not part of database '{database}'. Use RESTORE FILELISTONLY to list the logical file names.";
         /// 3241: not a media file of ours.

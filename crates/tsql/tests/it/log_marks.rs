@@ -312,7 +312,7 @@ fn stops_that_contradict_themselves_are_refused() {
         ),
         (
             "restore log r from disk = 'd1.trn' with stopat = '2099-01-01' after '2099-01-01'",
-            &[156],
+            &[102],
         ),
         ("restore headeronly from disk = 'd1.trn' with stopatmark = 'm'", &[3032]),
         ("restore database r with stopatmark = 'lsn:1000000000100001'", &[40517]),

@@ -126,6 +126,7 @@ mod statistics;
 mod statistics_kept;
 mod story;
 mod stream_groups;
+mod striped_backups;
 mod support;
 mod synonyms;
 mod system_statements;

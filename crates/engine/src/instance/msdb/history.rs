@@ -2,7 +2,7 @@
 //!
 //! | table | a row for |
 //! |---|---|
-//! | `backupmediaset`, `backupmediafamily` | a media file, when its first set is written or restored here |
+//! | `backupmediaset`, `backupmediafamily` | a media set and each of its files, when the first set is written or restored here |
 //! | `backupset` | a set |
 //! | `backupfile`, `backupfilegroup` | a file of the set's database, a filegroup |
 //! | `restorehistory` | a RESTORE that restored a set |
@@ -217,9 +217,9 @@ pub enum OldHistory {
 }
 
 impl Instance {
-    /// Notes a set that was made. `device` is the media file.
-    pub(in crate::instance) fn note_backup(&self, made: &MadeSet, device: &str) -> Result<()> {
-        let set = HistorySet::of(&made.description, &made.label, device);
+    /// Notes a set that was made. `devices` are the media files, in the order of their families.
+    pub(in crate::instance) fn note_backup(&self, made: &MadeSet, devices: &[String]) -> Result<()> {
+        let set = HistorySet::of(&made.description, &made.label, devices);
         self.told_if_not_noted(self.in_msdb(|msdb| msdb.note_set(&set).map(|_| ())))
     }
 

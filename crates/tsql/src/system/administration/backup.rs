@@ -7,7 +7,7 @@ use engine::seams::{WorkKind, WorkUnderWay};
 
 use super::super::{Host, SystemContext};
 use super::refuse_backup_in_transaction;
-use super::with_options::{Options, admit, path_of, reference, sent, unsupported};
+use super::with_options::{Options, admit, paths_of, reference, sent, unsupported};
 use crate::ast::Backup;
 use crate::grammar::BACKUP_OPTIONS;
 
@@ -28,7 +28,9 @@ pub fn backup(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Back
     let database = reference(host, &statement.database)?;
     let mut request = request_of(host, statement)?;
     request.kind = kind;
-    request.path = path_of(host, &statement.devices)?;
+    let mut paths = paths_of(host, &statement.devices)?.into_iter();
+    request.path = paths.next().unwrap_or_default();
+    request.further_paths = paths.collect();
     request.user = context.login.to_owned();
     let instance = context.instance;
     let work = match kind {

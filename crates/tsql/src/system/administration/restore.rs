@@ -12,7 +12,6 @@ use super::{foreign, media, refuse_backup_in_transaction, required_text};
 use crate::ast::{Restore, RestoreKind};
 use crate::grammar::RESTORE_OPTIONS;
 use crate::scalar::convert::convert;
-use vlf::Lsn;
 
 /// Runs RESTORE, all kinds.
 pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Restore) -> Result<()> {
@@ -47,15 +46,11 @@ pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Res
     request.user = context.login.to_owned();
     let paths = paths_of(host, &statement.devices)?;
     request.path = paths.first().cloned();
+    request.further_paths = paths.iter().skip(1).cloned().collect();
     for (logical, path) in &statement.moves {
         request
             .moves
             .push((required_text(host, logical)?, required_text(host, path)?));
-    }
-    if paths.len() > 1 {
-        let files = foreign::opened_all(context, &paths)?;
-        super::let_go_of_plans(context);
-        return foreign::restore(context, host, (&database, &request), (&paths, files));
     }
     if paths.is_empty() {
         refuse_without_backup(statement)?;
@@ -77,7 +72,7 @@ pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Res
         instance.restore(&database, &request, &context.engine.borrow(), &mut report)
     };
     let Err(errors) = outcome else { return Ok(()) };
-    match foreign::opened(context, request.path.as_deref(), &errors) {
+    match foreign::opened(context, &paths, &errors) {
         Some(files) => foreign::restore(context, host, (&database, &request), (&paths, files)),
         None => Err(sent(host, errors)),
     }
@@ -150,12 +145,11 @@ fn place_of(kind: RestoreKind, value: &Value) -> Result<StopPlace> {
         };
     }
     let number = text[4..].trim();
-    let hexadecimal = number.strip_prefix("0x").or_else(|| number.strip_prefix("0X"));
-    let parsed = match hexadecimal {
-        Some(digits) => digits.parse(),
-        None => Lsn::parse_decimal(number),
-    };
-    parsed.map(StopPlace::Lsn).map_err(|_| Error::mark_is_no_lsn())
+    let has_parts = number.starts_with("0x") || number.starts_with("0X");
+    match number.contains(':') == has_parts {
+        true => number.parse().map(StopPlace::Lsn).map_err(|_| Error::mark_is_no_lsn()),
+        false => Err(Error::mark_is_no_lsn()),
+    }
 }
 
 /// STOPAT: a datetime, or text that is one.
