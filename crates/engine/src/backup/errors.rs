@@ -104,7 +104,7 @@ impl Error {
         mark_not_reached() = 4329, 10, 1, "This log file contains records logged before the designated mark. The database is being left in the Restoring state so you can apply another log file.";
         /// 4330: the database has taken another path of recovery than the set.
         inconsistent_recovery_path() = 4330, 16, 1, "This backup set cannot be applied because it is on a recovery path that is inconsistent with the database. The recovery path is the sequence of data and log backups that have brought the database to a particular recovery point. Find a compatible backup to restore, or restore the rest of the database to match a recovery point within this backup set, which will restore the database to a different point in time.  For more information about recovery paths, see SQL Server Books Online.";
-        /// 4334: what follows 'lsn:' is no LSN; or a name where only an LSN can stand, in RESTORE DATABASE. SQL Server's documentation gives neither
+        /// 4334: what follows 'lsn:' cannot be read as an LSN; or a name where only an LSN can stand, in RESTORE DATABASE. SQL Server's documentation gives neither
         /// the cases nor the state.
         mark_is_no_lsn() = 4334, 16, 1, "The named mark does not identify a valid LSN.";
         /// 4335: the database is rolled forward beyond STOPAT already.

@@ -160,7 +160,7 @@ pub struct Session {
     transaction_name: Cow<'static, str>,
     /// The mark that its Commits get.
     log_mark: Option<LogMark>,
-    /// Marks that its last transactions have left in logs, until somebody takes them.
+    /// Marks that its last transactions have left in logs, until they are taken.
     committed_marks: Vec<CommittedMark>,
     /// What the transaction has to do with versions of rows.
     versions: versions::OfTransaction,

@@ -243,7 +243,7 @@ impl Executor<'_> {
         result
     }
 
-    /// The description of a mark; empty where there is none, or NULL.
+    /// The description of a mark; empty if it is not given, or NULL.
     fn mark_description(&self, mark: &TransactionMark) -> Result<String> {
         let variable = match mark.description.as_ref().map(|description| &description.kind) {
             Some(ExpressionKind::Literal(Literal::Text(text) | Literal::NationalText(text))) => return Ok(text.clone()),

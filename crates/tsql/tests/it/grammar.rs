@@ -186,7 +186,8 @@ fn another(word: &Word, value: &str) -> &'static str {
 }
 
 /// The sources that hold the tests named as proofs.
-const SOURCES: [(&str, &str); 30] = [
+const SOURCES: [(&str, &str); 31] = [
+    ("log_marks", include_str!("log_marks.rs")),
     ("filegroups", include_str!("filegroups.rs")),
     ("cursors", include_str!("cursors.rs")),
     ("temporal", include_str!("temporal.rs")),
