@@ -115,6 +115,10 @@ const FORMATS: [Part; 17] = [
         }),
     },
     part("Log sequence numbers", "crates/vlf/src/lsn.rs"),
+    part(
+        "The end of a transaction, and its mark",
+        "crates/engine/src/log/mark.rs",
+    ),
     Part {
         title: "A log record",
         source: "crates/engine/src/log/record.rs",

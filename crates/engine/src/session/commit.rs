@@ -93,10 +93,10 @@ impl Session {
     /// # Errors
     /// Those of writing the log.
     pub(super) fn commit_part(&mut self, part: &mut Part) -> Result<()> {
-        let (database, mark) = (part.database.clone(), self.mark_of(part));
-        let transactions = &database.transactions;
-        let committed = transactions.commit_marked(&database.storage, &mut part.chain, &mark)?;
-        self.keep_mark(&database, Some(committed));
+        let mark = self.mark_of(part);
+        let (transactions, storage) = (&part.database.transactions, &part.database.storage);
+        let committed = transactions.commit_marked(storage, &mut part.chain, &mark)?;
+        self.keep_mark(&part.database, Some(committed));
         Ok(())
     }
 

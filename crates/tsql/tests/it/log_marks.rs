@@ -2,12 +2,14 @@
 //! marks at random places among transactions of two databases, restores each database to each mark, at it and before it, and compares the
 //! rows. The power is cut at operations of a marked transaction in two databases.
 //!
-//! Depth: 2 histories and one operation in 5; deep: 40 and every one.
+//! Depth: 2 histories, one operation in 5 and one record in 9; deep: 40 and every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::story::{Again, Story, cut_everywhere, numbers, told};
 
 use std::collections::BTreeSet;
+
+use vlf::Lsn;
 
 /// The databases d, e and f with a row each, all of them backed up.
 fn with_databases() -> Story {
@@ -323,6 +325,63 @@ fn stops_that_contradict_themselves_are_refused() {
     // What was refused has changed nothing.
     story.run("restore log r from disk = 'd1.trn' with stopatmark = 'm'");
     assert_eq!(rows_of_r(&mut story), "1 2 3");
+}
+
+/// A restore to any record of a log backup has the transactions whose Commit it includes, and no other.
+#[test]
+fn a_restore_stops_at_every_record_of_a_log() {
+    let sample = workbench::sample("records that a restore stops at", 9);
+    let mut story = with_databases();
+    story.run("alter database d set accelerated_database_recovery = on");
+    for row in 2..=9 {
+        story.run(&format!(
+            "begin tran m{row} with mark insert d.dbo.t values ({row}) commit"
+        ));
+        if row % 3 == 0 {
+            story.run(&format!("begin tran insert d.dbo.t values ({}) rollback", row + 100));
+            story.run("use d checkpoint use master");
+        }
+    }
+    story.run("backup log d to disk = 'd1.trn'");
+    let commits = story.rows("select lsn, substring(mark_name, 2, 9) from msdb.dbo.logmarkhistory");
+    let commits: Vec<(Lsn, String)> = commits
+        .iter()
+        .map(|row| row.split_once(' ').unwrap())
+        .map(|(lsn, row)| (lsn.parse().unwrap(), row.to_owned()))
+        .collect();
+    assert_eq!(commits.len(), 8);
+    let rest = ", default".repeat(63);
+    let records = story.rows(&format!(
+        "select [Current LSN] from fn_dump_dblog(null, null, N'DISK', 1, N'd1.trn'{rest})"
+    ));
+    // The first records of the log are of before the full backup's end.
+    let end_of_full = story
+        .rows("select last_lsn from msdb.dbo.backupset where database_name = 'd' and type = 'D'")
+        .concat();
+    let end_of_full: Lsn = end_of_full.parse().unwrap();
+    let records: Vec<Lsn> = records.iter().map(|record| record.parse().unwrap()).collect();
+    let mut stops = 0;
+    for lsn in records.iter().filter(|lsn| **lsn >= end_of_full).step_by(sample.one_in) {
+        for (option, is_before) in [("stopatmark", false), ("stopbeforemark", true)] {
+            begin_restore(&mut story, "d");
+            story.run(&format!(
+                "restore log r from disk = 'd1.trn' with {option} = 'lsn:{}'",
+                lsn.to_numeric()
+            ));
+            assert_eq!(state_of_r(&mut story), "ONLINE", "{option} {lsn}");
+            let is_restored = |commit: &Lsn| if is_before { commit < lsn } else { commit <= lsn };
+            let rows = commits
+                .iter()
+                .filter(|(commit, _)| is_restored(commit))
+                .map(|(_, row)| row.as_str());
+            let expected: Vec<&str> = std::iter::once("1").chain(rows).collect();
+            assert_eq!(rows_of_r(&mut story), expected.join(" "), "{option} {lsn}");
+            stops += 1;
+        }
+    }
+    println!("{stops} of {} stops", 2 * records.len());
+    assert!(stops > 8, "{stops}");
+    sample.count(stops);
 }
 
 /// xorshift, as in the other models.

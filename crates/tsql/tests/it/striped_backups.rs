@@ -63,6 +63,10 @@ fn a_set_is_dealt_out_to_its_files_and_restored_from_them_in_any_order() {
         for (order, log_order) in [(["a", "b", "c"], ["l1", "l2"]), (["c", "b", "a"], ["l2", "l1"])] {
             let (from, log) = (files(&order), files(&log_order));
             story.run(&format!("restore verifyonly from {from}"));
+            if options.contains("checksum") {
+                // As the scripts of Ola Hallengren do with @NumberOfFiles and @CheckSum.
+                story.run(&format!("restore verifyonly from {from} with checksum"));
+            }
             story.run(&format!("restore database r from {from} with {MOVED}, replace"));
             assert_eq!(content_of_r(&mut story), "700 245350", "{options}");
             story.run(&format!(
