@@ -30,7 +30,8 @@
 //! 187 zero | 192 u64 row versions not promised yet, 0 = as at first | 200 base of differential backups: guid of its set (16), zero =
 //! none | 216 u64 generation of the change maps (see `buffer::changes`) | 224 i32,u32 last CHECKDB that found nothing, 0 = none known
 //! 232 u32 further features: 1 = filegroups beside PRIMARY, 2 = partitions, 4 = defaults and rules of their own, 8 = columns of geometry or
-//! geography, 16 = sequences with numbers of more than 64 bits, 64 = marked transactions; 0 although the bit is set: filegroups | 236 zero .. 256 room for later versions
+//! geography, 16 = sequences with numbers of more than 64 bits, 64 = marked transactions; 0 although the bit is set: filegroups
+//! 236 zero .. 256 room for later versions
 //! ```
 //! Flags: 1 = clean, 2 = restoring, 4 = still to be upgraded, 8 = restoring: a differential backup is being copied, 16 = restoring: nothing
 //! but the base was. A record of format 2 is read as one that is still to be upgraded, and written as one of format 3. `database::upgrade`
