@@ -11,13 +11,20 @@ use engine::types::{Collation, Length, SqlType, Value};
 use super::super::{Host, SystemContext, Table};
 use super::backup::report;
 use super::foreign::{self, media::Asked};
-use super::with_options::{Options, paths_of, sent};
+use super::with_options::{Options, ended, paths_of, sent};
 use crate::ast::{Restore, RestoreKind};
 use crate::views::{SystemRow, datetime, lsn_number, system_row};
 
 /// Runs one of them.
 pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Restore) -> Result<()> {
-    let paths = paths_of(host, &statement.devices)?;
+    let command = match statement.kind {
+        RestoreKind::HeaderOnly => "RESTORE HEADERONLY",
+        RestoreKind::FileListOnly => "RESTORE FILELIST",
+        RestoreKind::LabelOnly => "RESTORE LABELONLY",
+        RestoreKind::VerifyOnly | RestoreKind::Database | RestoreKind::Log => "VERIFY DATABASE",
+    };
+    let paths = paths_of(host, &statement.devices);
+    let paths = ended(host, command, paths)?;
     let (mut file, mut step, mut checksum) = (None, None, false);
     let mut options = Options::new(host, &statement.options);
     while let Some(option) = options.next() {

@@ -7,7 +7,7 @@ use engine::types::{Length, SqlType, Value};
 
 use super::super::{Host, SystemContext, text_of};
 use super::backup::report;
-use super::with_options::{Options, admit, paths_of, reference, sent, unsupported};
+use super::with_options::{Options, admit, ended, paths_of, reference, sent, unsupported};
 use super::{foreign, media, refuse_backup_in_transaction, required_text};
 use crate::ast::{Restore, RestoreKind};
 use crate::grammar::RESTORE_OPTIONS;
@@ -41,10 +41,12 @@ pub fn restore(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Res
             .revert_database(&database, snapshot, &context.engine.borrow());
         return reverted.map_err(|error| sent(host, vec![error, Error::terminating_abnormally(command)]));
     }
-    let mut request = request_of(host, statement)?;
+    let request = request_of(host, statement);
+    let mut request = ended(host, command, request)?;
     request.kind = kind;
     request.user = context.login.to_owned();
-    let paths = paths_of(host, &statement.devices)?;
+    let paths = paths_of(host, &statement.devices);
+    let paths = ended(host, command, paths)?;
     request.path = paths.first().cloned();
     request.further_paths = paths.iter().skip(1).cloned().collect();
     for (logical, path) in &statement.moves {

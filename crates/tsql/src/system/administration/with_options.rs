@@ -62,6 +62,16 @@ fn path_of_one(host: &mut dyn Host, device: &BackupDevice) -> Result<String> {
     }
 }
 
+/// Lets 3013 follow what is wrong with a statement's options and devices, where it does in SQL Server: 3031, 3205, 4334.
+pub(super) fn ended<T>(host: &mut dyn Host, command: &str, outcome: Result<T>) -> Result<T> {
+    match outcome {
+        Err(error) if [3031, 3205, 4334].contains(&error.number) => {
+            Err(sent(host, vec![error, Error::terminating_abnormally(command)]))
+        }
+        outcome => outcome,
+    }
+}
+
 /// Sends all errors but the last, which is the answer.
 pub(super) fn sent(host: &mut dyn Host, errors: Vec<Error>) -> Error {
     let mut errors = errors;
