@@ -168,23 +168,20 @@ fn look(
         }
     }
     let (are_kept, known) = (!existing.is_empty(), existing.len() + formers.len());
-    if existing.is_empty() && formers.is_empty() {
-        let found = places
-            .into_iter()
-            .map(|(device, place)| (Found { device, place }, LABEL_BYTES));
-        return Ok((found.collect(), 1, None));
-    }
-    if known < given {
+    if known > 0 && known < given {
         // A single file is there or is not.
         return Err(Error::media_families_missing(given as u16, known)); // at most 64
     }
-    let set = MediaSet::whole(existing.into_iter().chain(formers).collect())?;
-    if !are_kept {
+    let set = match known {
+        0 => None,
+        _ => Some(MediaSet::whole(existing.into_iter().chain(formers).collect())?),
+    };
+    let Some(set) = set.filter(|_| are_kept) else {
         let found = places
             .into_iter()
             .map(|(device, place)| (Found { device, place }, LABEL_BYTES));
         return Ok((found.collect(), 1, None));
-    }
+    };
     let (position, label) = (set.set_count() + 1, set.label().clone());
     let mut places = places;
     let mut found = Vec::with_capacity(given);
