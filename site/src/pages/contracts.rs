@@ -38,7 +38,7 @@ CRC-32C.\n\n\
 | `*.ldf` | the transaction log |\n| `*.ldf.vlfs` | the directory of VLF states, a shortcut that may be lost |\n\
 | `*.mdf`, `*.ndf` | data: pages of 8 KB |\n| `*.bak`, `*.trn` | backups |\n\n";
 
-const FORMATS: [Part; 17] = [
+const FORMATS: [Part; 18] = [
     part("A log file as a whole", "crates/vlf/src/lib.rs"),
     Part {
         title: "Page 0 of a log file",
@@ -115,6 +115,10 @@ const FORMATS: [Part; 17] = [
         }),
     },
     part("Log sequence numbers", "crates/vlf/src/lsn.rs"),
+    part(
+        "The end of a transaction, and its mark",
+        "crates/engine/src/log/mark.rs",
+    ),
     Part {
         title: "A log record",
         source: "crates/engine/src/log/record.rs",

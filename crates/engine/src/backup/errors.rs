@@ -63,6 +63,12 @@ impl Error {
         read_failed(path: &str, cause: &str) = 3203, 16, 1, "Read on \"{path}\" failed: {cause}";
         /// 3211: progress.
         percent_processed(percent: u64) = 3211, 10, 1, "{percent} percent processed.";
+        /// 3205: more files than a media set can have.
+        too_many_devices(devices_max: u16) = 3205, 16, 2, "Too many backup devices specified for backup or restore; only {devices_max} are allowed.";
+        /// 3227: a file of a media set twice.
+        family_given_twice(path: &str, family: u16, other: &str) = 3227, 16, 1, "The backup media on \"{path}\" is part of media family {family} which has already been processed on \"{other}\". Ensure that backup devices are correctly specified. For tape devices, ensure that the correct volumes are loaded.";
+        /// 3231: more files are given than the media set has.
+        other_family_count(path: &str, families: u16, given: usize) = 3231, 16, 1, "The media loaded on \"{path}\" is formatted to support {families} media families, but {given} media families are expected according to the backup device specification.";
         /// 3234: MOVE of a file that the set does not have.
         no_such_logical_file(name: &str, database: &str) = 3234, 16, 2, "Logical file '{name}' is not part of database '{database}'. Use RESTORE FILELISTONLY to list the logical file names.";
         /// 3241: not a media file of ours.
@@ -94,8 +100,13 @@ impl Error {
         restore_was_interrupted(file: &str) = 4319, 16, 1, "A previous restore operation was interrupted and did not complete processing on file '{file}'. Either restore the backup set that was interrupted or restart the restore sequence.";
         /// 4322: STOPAT lies behind the set.
         stop_point_not_reached() = 4322, 10, 1, "This backup set contains records that were logged before the designated point in time. The database is being left in the restoring state so that more roll forward can be performed.";
+        /// 4329: STOPATMARK or STOPBEFOREMARK lies behind the set.
+        mark_not_reached() = 4329, 10, 1, "This log file contains records logged before the designated mark. The database is being left in the Restoring state so you can apply another log file.";
         /// 4330: the database has taken another path of recovery than the set.
         inconsistent_recovery_path() = 4330, 16, 1, "This backup set cannot be applied because it is on a recovery path that is inconsistent with the database. The recovery path is the sequence of data and log backups that have brought the database to a particular recovery point. Find a compatible backup to restore, or restore the rest of the database to match a recovery point within this backup set, which will restore the database to a different point in time.  For more information about recovery paths, see SQL Server Books Online.";
+        /// 4334: what follows 'lsn:' cannot be read as an LSN; or a name where only an LSN can stand, in RESTORE DATABASE. SQL Server's documentation gives neither
+        /// the cases nor the state.
+        mark_is_no_lsn() = 4334, 16, 1, "The named mark does not identify a valid LSN.";
         /// 4335: the database is rolled forward beyond STOPAT already.
         stop_point_passed() = 4335, 16, 2, "The specified STOPAT time is too early. All or part of the database is already rolled forward beyond that point.";
         /// 4338: STOPAT lies before the end of a full backup.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! label (4096)      0 "VLFLABBK" | 8 u32 format 1 | 12 media guid (16) | 28 i32,u32 created | 36 u16 name length, name (UTF-8)
+//!                   of one of several families: 8 u32 format 2, 4084 u16 family from 1, u16 families
 //!                   4092 u32 CRC32C of the bytes before
 //! set header (512)  0 "VLFLABBS" | 8 u32 format 4 | 12 u32 position from 1 | 16 set guid (16) | 32 u64 bytes of the set
 //!                   40 u64 description's offset in the set | 48 u32 chunks | 52 u32 CRC32C over all chunk headers
@@ -16,6 +17,10 @@
 //! | 2 | the log files' page 0 and VLF headers | 0 |
 //! | 3 | consecutive log blocks, of several VLFs if the log continues in the next | VLF sequence << 32, block, of the first |
 //! | 4 | the set's description, JSON | 0 |
+//!
+//! A media set of several families has a file for each, all with the same media guid. A set lies in all of them, in each with a header that has the
+//! same position and guid, with chunks that are counted from 0, and with the description. Its chunks are dealt out in turn: chunk n of the set
+//! is chunk n / families of family n % families + 1. A label of format 2 is refused by releases that know only single files (3241).
 
 use crate::seams::DateTimeTicks;
 use std::fmt;
@@ -29,6 +34,11 @@ pub const CHUNK_BYTES_MAX: usize = 1 << 20;
 /// The longest description.
 pub const DESCRIPTION_BYTES_MAX: usize = 16 << 20;
 const LABEL_FORMAT: u32 = 1;
+/// The format of a label of one of several families.
+const FAMILY_LABEL_FORMAT: u32 = 2;
+const AT_FAMILY: usize = 4084;
+/// Files of a media set (SQL Server docs, "BACKUP": "up to 64 backup devices").
+pub const FAMILIES_MAX: u16 = 64;
 /// The format of sets that is written: their boot record and log are of a database of format 3.
 pub const SET_FORMAT: u32 = 4;
 /// The oldest format read: sets of a database of format 2, laid out alike. Those of before the first release are refused: sets of
@@ -52,12 +62,16 @@ impl fmt::Display for Unreadable {
 /// What RESTORE LABELONLY shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MediaLabel {
-    /// MediaSetId, and MediaFamilyId as there is one family.
+    /// MediaSetId.
     pub guid: [u8; 16],
     /// When the file was begun.
     pub created: DateTimeTicks,
     /// MediaName.
     pub name: String,
+    /// FamilySequenceNumber: which of the media set's files this is, from 1.
+    pub family: u16,
+    /// FamilyCount: how many files the media set has.
+    pub families: u16,
 }
 
 fn put(bytes: &mut [u8], offset: usize, part: &[u8]) {
@@ -90,13 +104,29 @@ pub fn is_media(begin: &[u8]) -> bool {
 }
 
 impl MediaLabel {
+    /// MediaFamilyId: of a single file the media set's, of several the same but for a byte.
+    pub fn family_guid(&self, family: u16) -> [u8; 16] {
+        let mut guid = self.guid;
+        if self.families > 1 {
+            guid[0] ^= family as u8; // at most 64
+        }
+        guid
+    }
+
     /// The label as bytes. A name longer than 2,048 bytes is cut at a character.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; LABEL_BYTES as usize];
         let cut = self.name.floor_char_boundary(NAME_BYTES_MAX);
         let name = &self.name.as_bytes()[..cut];
         put(&mut bytes, 0, LABEL_MAGIC);
-        put(&mut bytes, 8, &LABEL_FORMAT.to_le_bytes());
+        match self.families {
+            0 | 1 => put(&mut bytes, 8, &LABEL_FORMAT.to_le_bytes()),
+            families => {
+                put(&mut bytes, 8, &FAMILY_LABEL_FORMAT.to_le_bytes());
+                put(&mut bytes, AT_FAMILY, &self.family.to_le_bytes());
+                put(&mut bytes, AT_FAMILY + 2, &families.to_le_bytes());
+            }
+        }
         put(&mut bytes, 12, &self.guid);
         put(&mut bytes, 28, &self.created.days.to_le_bytes());
         put(&mut bytes, 32, &self.created.ticks.to_le_bytes());
@@ -110,7 +140,14 @@ impl MediaLabel {
         if bytes.len() != LABEL_BYTES as usize || !bytes.starts_with(LABEL_MAGIC) {
             return Err(Unreadable("the file is not a backup of ours"));
         }
-        if !is_sealed(bytes) || number(bytes, 8) != LABEL_FORMAT {
+        let short = |offset| u16::from_le_bytes(array(bytes, offset));
+        let (family, families) = match number(bytes, 8) {
+            LABEL_FORMAT => (1, 1),
+            FAMILY_LABEL_FORMAT => (short(AT_FAMILY), short(AT_FAMILY + 2)),
+            _ => (0, 0),
+        };
+        let is_possible = (1..=families).contains(&family) && families <= FAMILIES_MAX;
+        if !is_sealed(bytes) || !is_possible {
             return Err(Unreadable("the label is damaged"));
         }
         let length = usize::from(u16::from_le_bytes(array(bytes, 36)));
@@ -122,6 +159,8 @@ impl MediaLabel {
                 ticks: number(bytes, 32),
             },
             name: String::from_utf8_lossy(name).into_owned(),
+            family,
+            families,
         })
     }
 }
@@ -274,6 +313,13 @@ mod tests {
             guid: *b"0123456789abcdef",
             created: DateTimeTicks { days: 46_000, ticks: 7 },
             name: "weekly \u{e9}".into(),
+            family: 1,
+            families: 1,
+        };
+        let striped = MediaLabel {
+            family: 2,
+            families: 64,
+            ..label.clone()
         };
         let set = SetHeader {
             position: 3,
@@ -294,12 +340,26 @@ mod tests {
             payload_crc: 5,
         };
         assert_eq!(MediaLabel::decode(&label.encode()).unwrap(), label);
+        assert_eq!(MediaLabel::decode(&striped.encode()).unwrap(), striped);
+        for (family, families) in [(0, 2), (3, 2), (1, 65)] {
+            let impossible = MediaLabel {
+                family,
+                families,
+                ..label.clone()
+            };
+            assert!(
+                MediaLabel::decode(&impossible.encode()).is_err(),
+                "{family} of {families}"
+            );
+        }
         assert_eq!(SetHeader::decode(&set.encode()).unwrap(), set);
         assert_eq!(ChunkHeader::decode(&chunk.encode()).unwrap(), chunk);
-        for bit in 0..LABEL_BYTES as usize * 8 {
-            let mut bytes = label.encode();
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            assert!(MediaLabel::decode(&bytes).is_err(), "label bit {bit}");
+        for label in [label, striped] {
+            for bit in 0..LABEL_BYTES as usize * 8 {
+                let mut bytes = label.encode();
+                bytes[bit / 8] ^= 1 << (bit % 8);
+                assert!(MediaLabel::decode(&bytes).is_err(), "label bit {bit}");
+            }
         }
         for bit in 0..SET_HEADER_BYTES * 8 {
             let mut bytes = set.encode();

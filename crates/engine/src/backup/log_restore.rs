@@ -9,10 +9,11 @@
 
 use super::format::CHUNK_BYTES_MAX;
 use super::layout::LogImage;
+use super::stop::{StopPoint, Verdict};
 use crate::error::{Error, Result};
 use crate::log::{
     DiscoveryMode, LogFileImage, LogPolicy, LogRecord, REACH_OF_WRITES, RecordKind, StoredLog, StoredVlf, VlfHeaders,
-    create_owned, delete_directory, write_directory, write_page,
+    create_owned, delete_directory, end_time, write_directory, write_page,
 };
 use crate::ordered::Ordered;
 use crate::seams::{DateTimeTicks, Environment};
@@ -45,8 +46,12 @@ pub struct RestoredLog {
     pub transaction_max: u64,
     /// Ids below these have been promised.
     pub ids: IdCounters,
-    /// The point in time was found.
+    /// The log was cut.
     pub stopped: bool,
+    /// The place where it was to end was found: it is cut there, or ends there.
+    pub is_reached: bool,
+    /// When the newest transaction committed that was restored.
+    pub newest_commit: Option<DateTimeTicks>,
 }
 
 struct LogFile {
@@ -82,7 +87,8 @@ pub struct LogRestorer {
     files: BTreeMap<u16, LogFile>,
     places: HashMap<u32, (u16, usize)>,
     from: Lsn,
-    stop_at: Option<DateTimeTicks>,
+    /// Where to stop; and the first record that is looked at for that, as those before it are restored already.
+    stop_at: Option<(StopPoint, Lsn)>,
     last: Option<BlockHeader>,
     restored: RestoredLog,
     scratch: Vec<u8>,
@@ -100,8 +106,9 @@ impl LogRestorer {
         policy: LogPolicy,
         image: LogImage,
         paths: &BTreeMap<u16, PathBuf>,
-        (from, stop_at): (Lsn, Option<DateTimeTicks>),
+        (from, stop_at): (Lsn, Option<(StopPoint, Lsn)>),
     ) -> Result<LogRestorer> {
+        let keeps_length = stop_at.is_some();
         let mut restorer = LogRestorer {
             env: env.clone(),
             policy,
@@ -126,13 +133,13 @@ impl LogRestorer {
                     return Err(Error::damaged_set());
                 }
             }
-            let file = open_file(env, policy.vlf_headers, path, image, stop_at.is_some())?;
+            let file = open_file(env, policy.vlf_headers, path, image, keeps_length)?;
             restorer.files.insert(id, file);
         }
         Ok(restorer)
     }
 
-    /// Step 2, for the blocks of one chunk, which begin at the given address. False once the point in time is found.
+    /// Step 2, for the blocks of one chunk, which begin at the given address. False once the log is cut.
     ///
     /// # Errors
     /// 3189 for blocks that are damaged or do not follow; 9001 when they cannot be written.
@@ -221,16 +228,23 @@ impl LogRestorer {
         }
     }
 
-    /// Takes note of the records. Answers the slot of the first Commit behind the point in time.
+    /// Takes note of the records. Answers the slot of the first one that is not restored.
     fn look_at(&mut self, block: &Block<'_>) -> Result<Option<u16>> {
         for (lsn, bytes) in block.records() {
             let record = LogRecord::decode(lsn, bytes).ok_or_else(Error::damaged_set)?;
             let kind = record.header.kind;
-            if kind == RecordKind::Commit && self.is_behind(record.payload) {
+            let verdict = match &self.stop_at {
+                Some(_) if self.restored.is_reached => Verdict::Behind,
+                Some((stop, position)) if lsn >= *position => stop.verdict(&record),
+                Some(_) | None => Verdict::Restored,
+            };
+            self.restored.is_reached |= verdict != Verdict::Restored;
+            if verdict == Verdict::Behind {
                 return Ok(Some(lsn.slot));
             }
             self.restored.transaction_max = self.restored.transaction_max.max(record.header.transaction.0);
             match kind {
+                RecordKind::Commit => self.restored.newest_commit = end_time(record.payload),
                 RecordKind::CheckpointEnd => self.restored.checkpoint = Lsn::read(record.payload, 0),
                 RecordKind::IdRange => {
                     let promised = IdCounters::from_bytes(record.payload).ok_or_else(Error::damaged_set)?;
@@ -240,16 +254,6 @@ impl LogRestorer {
             }
         }
         Ok(None)
-    }
-
-    fn is_behind(&self, commit: &[u8]) -> bool {
-        let time = commit.split_first_chunk::<4>().and_then(|(days, rest)| {
-            Some(DateTimeTicks {
-                days: i32::from_le_bytes(*days),
-                ticks: u32::from_le_bytes(*rest.first_chunk()?),
-            })
-        });
-        matches!((self.stop_at, time), (Some(stop), Some(time)) if time > stop)
     }
 
     /// Hands bytes to the writers; [`LogRestorer::end_writes`] says how it went.

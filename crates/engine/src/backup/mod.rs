@@ -16,6 +16,9 @@
 //! own log. On restore its pages overwrite those of the restored base, and then its log applies. It needs no log between the base and
 //! itself: pages that it lacks were not written since.
 //!
+//! **Several files.** The chunks of a set are dealt out in turn to all files of its media set, so that all of their disks write and read at once;
+//! [`MediaSet`] puts them together again. A single file is a media set of one family, and is laid out as ever.
+//!
 //! **A log backup** holds log blocks byte for byte, and the layout of the log files.
 //!
 //! **Why a restore writes blocks to their original places.** A restored log file gets the VLFs of the source, including sequence numbers
@@ -24,8 +27,9 @@
 //! overwritten it, and the source could do so only once no transaction and no checkpoint needed it. So at the end of a set everything that
 //! undo needs is there. A set is redone before the next set may overwrite it.
 //!
-//! **Where a restore stops.** A point in time lies before the first Commit record with a later time. The block with that record is rebuilt
-//! with only the records before it, and the log after it is cleared, so that every reader sees the log end there.
+//! **Where a restore stops.** A point in time lies before the first Commit record with a later time, a mark before or behind the Commit record
+//! that has it ([`StopPoint`]). The block with the first record that is not restored is rebuilt with only the records before it, and the log after
+//! it is cleared, so that every reader sees the log end there.
 //!
 //! **The null device.** TO DISK = 'NUL' (or 'NUL:', in any case) creates no file: everything is read, checked and packed as for a file, and
 //! then discarded. SQL Server counts such a backup like any other, so a log backup to NUL frees log that is in no backup (Kenneth Fisher,
@@ -42,23 +46,26 @@ pub mod format;
 mod layout;
 mod log_copy;
 mod log_restore;
+mod media_set;
 mod page_copy;
 mod reader;
 mod set_log;
+mod stop;
 mod writer;
 
 pub use description::{BackupFile, DifferentialBase, SetDescription, SetKind};
-pub use format::{MediaLabel, is_media};
+pub use format::{FAMILIES_MAX, MediaLabel, is_media};
 pub use layout::LogImage;
 pub use log_copy::copy_log;
 pub use log_restore::{LogRestorer, RestoredLog};
+pub use media_set::{MediaSet, SetReader};
 pub use page_copy::{copy_pages, plan_pages};
-pub use reader::{Chunk, MediaReader, SetReader};
+pub use reader::{Chunk, MediaReader};
 pub use set_log::SetLog;
+pub use stop::{StopPlace, StopPoint};
 pub use writer::{MediaOptions, MediaPlace, SetWriter};
 
 use crate::error::{Error, Result};
-use crate::seams::DateTimeTicks;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BackupKind {
@@ -91,6 +98,8 @@ pub struct BackupRequest {
     pub kind: BackupKind,
     /// TO DISK; see [`is_null_device`] for those that are no file.
     pub path: String,
+    /// The other files of a media set of several families.
+    pub further_paths: Vec<String>,
     /// INIT: sets in the file are overwritten.
     pub init: bool,
     /// FORMAT: the file is overwritten whatever it is.
@@ -111,6 +120,13 @@ pub struct BackupRequest {
     pub tail: LogTail,
     /// The login that makes it.
     pub user: String,
+}
+
+impl BackupRequest {
+    /// All devices.
+    pub fn paths(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.path).chain(&self.further_paths)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -136,6 +152,8 @@ pub struct RestoreRequest {
     pub kind: RestoreKind,
     /// FROM DISK; `None` = only recover what was restored.
     pub path: Option<String>,
+    /// The other files of a media set of several families, in any order.
+    pub further_paths: Vec<String>,
     /// FILE: the position of the set, from 1; 0 counts as 1.
     pub file: u32,
     /// MOVE: logical names and new paths.
@@ -149,8 +167,8 @@ pub struct RestoreRequest {
     pub checksum: bool,
     /// STATS: percent between two messages; `None` = no messages.
     pub stats_percent: Option<u8>,
-    /// STOPAT: no transaction that committed later is restored.
-    pub stop_at: Option<DateTimeTicks>,
+    /// Where the log ends that is restored.
+    pub stop_at: Option<StopPoint>,
     pub user: String,
 }
 
@@ -190,6 +208,8 @@ pub struct MadeSet {
     pub description: SetDescription,
     /// Of the media that it is on.
     pub label: MediaLabel,
+    /// The devices, in the order of their families.
+    pub devices: Vec<String>,
 }
 
 /// Counts bytes and says every so many percent how far it is.

@@ -1,4 +1,4 @@
-//! Reading media: the list of sets, and the chunks of one set.
+//! Reading a media file: the list of its sets, and the chunks that it has of one set.
 //!
 //! | what fails | error |
 //! |---|---|
@@ -32,6 +32,35 @@ const READS_AHEAD: usize = 3;
 const DECODERS: usize = 2;
 /// Chunks given to them before the first is wanted back.
 const CHUNKS_AHEAD: usize = 4;
+
+/// Files that are each read as far ahead as a single one; of more, each is read less far ahead, so that memory and threads stay bounded.
+const FAMILIES_READ_AHEAD: usize = 2;
+
+/// How much of a file is read and decoded before it is wanted.
+#[derive(Debug, Clone, Copy)]
+struct Ahead {
+    reads: usize,
+    decoders: usize,
+    chunks: usize,
+}
+
+impl Ahead {
+    /// For each of so many files.
+    fn of(families: usize) -> Ahead {
+        match families <= FAMILIES_READ_AHEAD {
+            true => Ahead {
+                reads: READS_AHEAD,
+                decoders: DECODERS,
+                chunks: CHUNKS_AHEAD,
+            },
+            false => Ahead {
+                reads: 1,
+                decoders: 1,
+                chunks: 1,
+            },
+        }
+    }
+}
 
 /// An open media file.
 pub struct MediaReader {
@@ -98,15 +127,26 @@ impl MediaReader {
         self.end
     }
 
-    /// The set at `position` (from 1; 0 counts as 1) with its description.
+    /// The path as the statement gives it.
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// Where the set behind the first `count` sets begins.
+    pub fn end_of(&self, count: usize) -> u64 {
+        self.sets.get(count).map_or(self.end, |(start, _)| *start)
+    }
+
+    /// What the file has of the set at `position` (from 1; 0 counts as 1), with the set's description. `families` files are read at once.
     ///
     /// # Errors
     /// 3287 when there is none, 3242 when its description is damaged.
-    pub fn set(&self, position: u32) -> Result<(SetReader, SetDescription)> {
+    pub fn set(&self, position: u32, families: usize) -> Result<(FamilyReader, SetDescription)> {
         let position = position.max(1);
         let found = self.sets.get(position as usize - 1);
         let &(start, header) = found.ok_or_else(|| Error::no_such_set(position, &self.device))?;
-        let mut reader = SetReader {
+        let ahead = Ahead::of(families);
+        let mut reader = FamilyReader {
             env: self.env.clone(),
             device: self.device.clone(),
             file: self.file.clone(),
@@ -115,8 +155,14 @@ impl MediaReader {
             at: start.saturating_add(header.description_offset),
             next: header.chunk_count.saturating_sub(1),
             headers_crc: 0,
-            stream: Stream::new(&self.env, &self.file, start, start.saturating_add(header.set_bytes)),
-            decoders: Ordered::new(self.env.background, "restore-decode", DECODERS, || decode),
+            stream: Stream::new(
+                &self.env,
+                (&self.file, ahead),
+                start,
+                start.saturating_add(header.set_bytes),
+            ),
+            decoders: Ordered::new(self.env.background, "restore-decode", ahead.decoders, || decode),
+            ahead,
             fault: None,
             payload: AlignedBuffer::with_len(0),
             payload_bytes: 0,
@@ -190,6 +236,7 @@ fn decode(stored: Stored) -> Decoded {
 struct Stream {
     file: Arc<dyn File>,
     reads: Ordered<(u64, AlignedBuffer), Window>,
+    reads_ahead: usize,
     /// Nothing behind this is read.
     end: u64,
     /// Where the next read begins.
@@ -206,9 +253,9 @@ struct Window {
 }
 
 impl Stream {
-    fn new(env: &Environment, file: &Arc<dyn File>, start: u64, end: u64) -> Stream {
+    fn new(env: &Environment, (file, ahead): (&Arc<dyn File>, Ahead), start: u64, end: u64) -> Stream {
         let source = file.clone();
-        let reads = Ordered::new(env.background, "restore-read", READS_AHEAD, move || {
+        let reads = Ordered::new(env.background, "restore-read", ahead.reads, move || {
             let source = source.clone();
             move |(start, mut bytes): (u64, AlignedBuffer)| {
                 let outcome = source.read_at(start, &mut bytes);
@@ -218,6 +265,7 @@ impl Stream {
         Stream {
             file: file.clone(),
             reads,
+            reads_ahead: ahead.reads,
             end,
             next_read: start,
             window: None,
@@ -258,7 +306,7 @@ impl Stream {
         {
             self.spare.push(done.bytes);
         }
-        while self.reads.under_way() < READS_AHEAD && self.next_read < self.end {
+        while self.reads.under_way() < self.reads_ahead && self.next_read < self.end {
             let len = READ_BYTES.min(self.end - self.next_read);
             let spare = self.spare.pop().filter(|_| len == READ_BYTES);
             let bytes = spare.unwrap_or_else(|| AlignedBuffer::with_len(len as usize));
@@ -275,8 +323,8 @@ impl Stream {
     }
 }
 
-/// One set, read chunk by chunk.
-pub struct SetReader {
+/// What one file has of a set, read chunk by chunk.
+pub struct FamilyReader {
     env: Environment,
     device: String,
     file: Arc<dyn File>,
@@ -287,6 +335,7 @@ pub struct SetReader {
     headers_crc: u32,
     stream: Stream,
     decoders: Ordered<Stored, Decoded>,
+    ahead: Ahead,
     /// What is wrong with the chunk behind those being decoded.
     fault: Option<Error>,
     /// Of the chunk handed out last.
@@ -295,7 +344,7 @@ pub struct SetReader {
     spare: Vec<AlignedBuffer>,
 }
 
-impl SetReader {
+impl FamilyReader {
     pub fn header(&self) -> &SetHeader {
         &self.header
     }
@@ -305,7 +354,10 @@ impl SetReader {
     /// # Errors
     /// 3189 for damage, 3203 when the file cannot be read.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
-        while self.fault.is_none() && self.decoders.under_way() < CHUNKS_AHEAD && self.next < self.header.chunk_count {
+        while self.fault.is_none()
+            && self.decoders.under_way() < self.ahead.chunks
+            && self.next < self.header.chunk_count
+        {
             self.fault = self.submit_chunk().err();
         }
         let Some(chunk) = self.take_chunk()? else {

@@ -5,7 +5,7 @@
 
 use super::format::ChunkKind;
 use super::layout::LogImage;
-use super::reader::SetReader;
+use super::media_set::SetReader;
 use crate::error::{Error, Result};
 use crate::log::LogRecord;
 use std::collections::HashMap;

@@ -1,9 +1,14 @@
-//! Writing a set: the media file is created or opened, chunks are appended, and the header comes last.
+//! Writing a set: the media files are created or opened, chunks are appended, and the headers come last.
 //!
 //! ```text
 //! append -> [ checksum, compression: a thread per core ] -> in order -> 1 MB buffer -> [ writes: four in flight ]
+//!                                                        \-> in turn, one for each file of a media set of several families
 //! ```
 //! The caller keeps reading; it waits only when [`CHUNKS_AHEAD`] chunks or [`WRITES_AHEAD`] writes are in flight.
+//!
+//! Of several files, each gets its part durable before any of them gets a header, and all headers are durable before a new file gets its name. Files
+//! that exist are cut back to the sets that all of them have ([`super::media_set`]). A set that INIT or FORMAT writes over another one replaces the
+//! files one after the other: a power cut between two of these renames leaves files of two media sets, which a restore refuses (3258).
 //!
 //! INIT and FORMAT write a new file under a temporary name and rename it at the end; until then the old file is intact. The old file is
 //! kept open across the rename and closed in the background, because freeing the space of a large file takes the file system long. NOINIT
@@ -13,6 +18,7 @@
 
 use super::description::SetDescription;
 use super::format::{CHUNK_BYTES_MAX, ChunkHeader, ChunkKind, LABEL_BYTES, MediaLabel, SET_HEADER_BYTES, SetHeader};
+use super::media_set::MediaSet;
 use super::reader::MediaReader;
 use crate::error::{Error, Result};
 use crate::ordered::Ordered;
@@ -31,7 +37,7 @@ const WRITE_BYTES: usize = 1 << 20;
 const ENCODERS: usize = 2;
 /// Chunks given to them before the caller waits.
 const CHUNKS_AHEAD: usize = 4;
-/// Writes given to the system before the caller waits.
+/// Writes given to the system before the caller waits; of more than two files, one for each file.
 const WRITES_AHEAD: usize = 4;
 /// The media file's space is reserved ahead, as much again as the set has, within these bounds: writing into space that a file
 /// has is faster than making it longer.
@@ -134,7 +140,60 @@ pub enum MediaPlace {
     },
 }
 
-/// What a set is written to.
+/// A device, and what is found there.
+struct Found {
+    device: String,
+    place: MediaPlace,
+}
+
+/// Looks at the media of all devices before any of them is changed. Answers them in the order of their families, each with the place where its
+/// part of the set begins, and the label of media that are written on.
+///
+/// # Errors
+/// Those of [`MediaReader::open`] and of [`MediaSet::whole`]; 3132 when some of the files exist and others do not.
+fn look(
+    env: &Environment,
+    places: Vec<(String, MediaPlace)>,
+    options: &MediaOptions<'_>,
+) -> Result<(Vec<(Found, u64)>, u32, Option<MediaLabel>)> {
+    let (mut existing, mut formers) = (Vec::new(), Vec::new());
+    let given = places.len();
+    for (device, place) in &places {
+        match place {
+            MediaPlace::Existing(file) => existing.push(MediaReader::open(env, device, file.clone())?),
+            MediaPlace::New {
+                former: Some(former), ..
+            } if !options.format => formers.push(MediaReader::open(env, device, former.clone())?),
+            MediaPlace::New { .. } | MediaPlace::Null => {}
+        }
+    }
+    let (are_kept, known) = (!existing.is_empty(), existing.len() + formers.len());
+    if known > 0 && known < given {
+        // A single file is there or is not.
+        return Err(Error::media_families_missing(given as u16, known)); // at most 64
+    }
+    let set = match known {
+        0 => None,
+        _ => Some(MediaSet::whole(existing.into_iter().chain(formers).collect())?),
+    };
+    let Some(set) = set.filter(|_| are_kept) else {
+        let found = places
+            .into_iter()
+            .map(|(device, place)| (Found { device, place }, LABEL_BYTES));
+        return Ok((found.collect(), 1, None));
+    };
+    let (position, label) = (set.set_count() + 1, set.label().clone());
+    let mut places = places;
+    let mut found = Vec::with_capacity(given);
+    for (media, end) in set.into_ends() {
+        let at = places.iter().position(|(device, _)| device == media.device());
+        let (device, place) = places.swap_remove(at.ok_or_else(|| Error::assertion("media without a device"))?);
+        found.push((Found { device, place }, end));
+    }
+    Ok((found, position, Some(label)))
+}
+
+/// What a file's part of a set is written to.
 struct Media {
     /// `None` is the null device.
     file: Option<Arc<dyn File>>,
@@ -142,57 +201,39 @@ struct Media {
     rename: Option<(PathBuf, PathBuf)>,
     /// The file that the new one replaces.
     former: Option<Arc<dyn File>>,
-    /// What a file that is there says of itself.
-    label: Option<MediaLabel>,
-    /// The set's place among those of the file, from 1.
-    position: u32,
+    /// The new file has the name that it gets.
+    has_name: bool,
     set_start: u64,
 }
 
 impl Media {
-    fn null() -> Media {
-        Media {
+    /// Cuts an existing file back to where the set begins, or makes a new file.
+    fn take(env: &Environment, device: &str, place: MediaPlace, set_start: u64) -> Result<Media> {
+        let cannot_open = |error: DiskError| Error::cannot_open_device(device, &Error::cause(&error));
+        let mut media = Media {
             file: None,
             rename: None,
             former: None,
-            label: None,
-            position: 1,
-            set_start: LABEL_BYTES,
-        }
-    }
-
-    /// Opens the media behind its last whole set, or makes a new file.
-    fn open(env: &Environment, device: &str, place: MediaPlace, options: &MediaOptions<'_>) -> Result<Media> {
-        let cannot_open = |error: DiskError| Error::cannot_open_device(device, &Error::cause(&error));
+            has_name: false,
+            set_start,
+        };
         match place {
-            MediaPlace::Null => Ok(Media::null()),
+            MediaPlace::Null => {}
             MediaPlace::Existing(file) => {
-                let media = MediaReader::open(env, device, file.clone())?;
-                file.set_len(media.end()).map_err(cannot_open)?;
-                Ok(Media {
-                    file: Some(file),
-                    position: media.sets().len() as u32 + 1,
-                    set_start: media.end(),
-                    label: Some(media.label().clone()),
-                    ..Media::null()
-                })
+                file.set_len(set_start).map_err(cannot_open)?;
+                media.file = Some(file);
             }
             MediaPlace::New {
                 temporary,
                 path,
                 former,
             } => {
-                if let Some(former) = former.as_ref().filter(|_| !options.format) {
-                    MediaReader::open(env, device, former.clone())?;
-                }
-                Ok(Media {
-                    file: Some(env.disk.create(&temporary, Access::Direct).map_err(cannot_open)?),
-                    rename: Some((temporary, path)),
-                    former,
-                    ..Media::null()
-                })
+                media.file = Some(env.disk.create(&temporary, Access::Direct).map_err(cannot_open)?);
+                media.rename = Some((temporary, path));
+                media.former = former;
             }
         }
+        Ok(media)
     }
 
     /// Gives a new file its name, in the place of the former one and of no other.
@@ -212,54 +253,28 @@ impl Media {
     }
 }
 
-/// A set being written. Dropped before [`SetWriter::finish`], it leaves the media as it was.
-pub struct SetWriter {
+/// The part of a set that one file gets.
+struct FamilyWriter {
     env: Environment,
     /// As the statement gives it, for messages.
     device: String,
     media: Media,
-    label: MediaLabel,
     /// What is not written yet, and its place in the file. Whole buffers are written past the page cache.
     buffer: AlignedBuffer,
     filled: usize,
     buffer_at: u64,
-    guid: [u8; 16],
     chunk_count: u32,
     headers_crc: u32,
-    encoders: Ordered<Job, Encoded>,
     writes: Ordered<WriteJob, Written>,
-    spare_payloads: Vec<Payload>,
+    writes_ahead: usize,
     spare_buffers: Vec<AlignedBuffer>,
     reserved_to: u64,
-    finished: bool,
 }
 
-impl SetWriter {
-    /// Opens the media for one more set. `device` is the path as the statement gives it.
-    ///
-    /// # Errors
-    /// 3201 when the file cannot be made, 3241 and its kin when one that is there is damaged and FORMAT is not asked for.
-    pub fn open(env: &Environment, device: &str, place: MediaPlace, options: &MediaOptions<'_>) -> Result<SetWriter> {
-        let media = Media::open(env, device, place, options)?;
-        let (is_new, known) = (media.rename.is_some(), media.label.clone());
-        let mut writer = SetWriter::of(env, device, media);
-        writer.guid = options.set_guid;
-        writer.encoders = encoders(env, options.compression);
-        writer.label = known.unwrap_or_else(|| MediaLabel {
-            guid: options.set_guid,
-            created: env.clock.wall_ticks(),
-            name: options.media_name.to_string(),
-        });
-        if is_new {
-            let label = writer.label.encode();
-            writer.call(|file| file.write_at(0, &label))?;
-        }
-        Ok(writer)
-    }
-
-    fn of(env: &Environment, device: &str, media: Media) -> SetWriter {
+impl FamilyWriter {
+    fn new(env: &Environment, device: String, media: Media, writes_ahead: usize) -> FamilyWriter {
         let (target, set_start) = (media.file.clone(), media.set_start);
-        let writes = Ordered::new(env.background, "backup-write", WRITES_AHEAD, move || {
+        let writes = Ordered::new(env.background, "backup-write", writes_ahead, move || {
             let target = target.clone();
             move |job: WriteJob| Written {
                 outcome: target
@@ -268,39 +283,21 @@ impl SetWriter {
                 buffer: job.buffer,
             }
         });
-        SetWriter {
+        FamilyWriter {
             env: env.clone(),
-            device: device.to_string(),
+            device,
             media,
-            label: MediaLabel {
-                guid: [0; 16],
-                created: Default::default(),
-                name: String::new(),
-            },
             // The place of the header stays zero until everything else is durable.
             buffer: AlignedBuffer::with_len(WRITE_BYTES),
             filled: SET_HEADER_BYTES,
             buffer_at: set_start,
-            guid: [0; 16],
             chunk_count: 0,
             headers_crc: 0,
-            encoders: encoders(env, false),
             writes,
-            spare_payloads: Vec::new(),
+            writes_ahead,
             spare_buffers: Vec::new(),
             reserved_to: set_start,
-            finished: false,
         }
-    }
-
-    /// The set's place in its file, from 1.
-    pub fn position(&self) -> u32 {
-        self.media.position
-    }
-
-    /// What the media file says of itself; the null device has a name that nothing else has.
-    pub fn label(&self) -> &MediaLabel {
-        &self.label
     }
 
     fn end(&self) -> u64 {
@@ -308,7 +305,7 @@ impl SetWriter {
     }
 
     /// Bytes written so far.
-    pub fn stored_bytes(&self) -> u64 {
+    fn stored_bytes(&self) -> u64 {
         self.end() - self.media.set_start
     }
 
@@ -335,7 +332,7 @@ impl SetWriter {
 
     /// Hands the buffer to the writers.
     fn flush(&mut self) -> Result<()> {
-        if self.writes.under_way() >= WRITES_AHEAD {
+        if self.writes.under_way() >= self.writes_ahead {
             self.end_write()?;
         }
         self.reserve_ahead();
@@ -373,6 +370,119 @@ impl SetWriter {
             .map_err(|error| Error::write_failed(&self.device, &Error::cause(&error)))
     }
 
+    /// Pads the file's part and makes it durable, all but its header.
+    fn make_durable(&mut self) -> Result<()> {
+        let end = self.end().next_multiple_of(LABEL_BYTES);
+        self.put(&vec![0; (end - self.end()) as usize])?;
+        self.flush()?;
+        while self.writes.under_way() > 0 {
+            self.end_write()?;
+        }
+        self.call(|file| file.set_len(end))?;
+        self.call(|file| file.sync())
+    }
+
+    /// What cannot be undone here is not a set to any reader, and is cut off by the next backup.
+    fn undo(&mut self) {
+        while self.writes.next().is_some() {}
+        match (&self.media.rename, &self.media.file) {
+            (Some((_, path)), _) if self.media.has_name => {
+                // A file that it has replaced is gone; one that was not there before goes again.
+                if self.media.former.is_none() {
+                    let _ = self.env.disk.delete(path);
+                }
+            }
+            (Some((temporary, _)), _) => {
+                let _ = self.env.disk.delete(temporary);
+            }
+            (None, Some(file)) => {
+                let _ = file.set_len(self.media.set_start);
+            }
+            (None, None) => {}
+        }
+    }
+}
+
+/// A set being written. Dropped before [`SetWriter::finish`], it leaves the media as it was.
+pub struct SetWriter {
+    env: Environment,
+    label: MediaLabel,
+    guid: [u8; 16],
+    position: u32,
+    encoders: Ordered<Job, Encoded>,
+    /// At least one.
+    families: Vec<FamilyWriter>,
+    /// Which family gets the next chunk.
+    turn: usize,
+    spare_payloads: Vec<Payload>,
+    finished: bool,
+}
+
+impl SetWriter {
+    /// Opens the media for one more set. The devices are the paths as the statement gives them, with their places.
+    ///
+    /// # Errors
+    /// 3201 when a file cannot be made; 3241 and its kin when one that is there is damaged, 3132, 3227, 3231 and 3258 when those that are there are not
+    /// all files of one media set, and FORMAT is not asked for.
+    pub fn open(env: &Environment, places: Vec<(String, MediaPlace)>, options: &MediaOptions<'_>) -> Result<SetWriter> {
+        let (found, position, known) = look(env, places, options)?;
+        let (families, is_new) = (found.len() as u16, known.is_none()); // at most 64
+        let label = known.unwrap_or_else(|| MediaLabel {
+            guid: options.set_guid,
+            created: env.clock.wall_ticks(),
+            name: options.media_name.to_string(),
+            family: 1,
+            families,
+        });
+        let writes_ahead = if families > 2 { 1 } else { WRITES_AHEAD };
+        let mut writer = SetWriter {
+            env: env.clone(),
+            label,
+            guid: options.set_guid,
+            position,
+            encoders: encoders(env, options.compression),
+            families: Vec::with_capacity(found.len()),
+            turn: 0,
+            spare_payloads: Vec::new(),
+            finished: false,
+        };
+        for ((Found { device, place }, set_start), family) in found.into_iter().zip(1..) {
+            let media = Media::take(env, &device, place, set_start)?;
+            writer
+                .families
+                .push(FamilyWriter::new(env, device, media, writes_ahead));
+            if is_new {
+                let label = MediaLabel {
+                    family,
+                    ..writer.label.clone()
+                };
+                let bytes = label.encode();
+                writer.families[usize::from(family) - 1].call(|file| file.write_at(0, &bytes))?;
+            }
+        }
+        Ok(writer)
+    }
+
+    /// The set's place in its files, from 1.
+    pub fn position(&self) -> u32 {
+        self.position
+    }
+
+    /// What the first of the media's files says of itself; the null device has a name that nothing else has.
+    pub fn label(&self) -> &MediaLabel {
+        &self.label
+    }
+
+    /// The devices in the order of their families.
+    pub fn devices(&self) -> Vec<String> {
+        self.families.iter().map(|family| family.device.clone()).collect()
+    }
+
+    /// Bytes written so far.
+    pub fn stored_bytes(&self) -> u64 {
+        self.families.iter().map(FamilyWriter::stored_bytes).sum()
+    }
+
     /// A payload to fill, for [`SetWriter::append`].
     pub fn payload(&mut self) -> Payload {
         let spare = self.spare_payloads.pop();
@@ -391,7 +501,7 @@ impl SetWriter {
         Ok(())
     }
 
-    /// Puts the oldest chunk that is being encoded into the set; false when there is none.
+    /// Puts the oldest chunk that is being encoded into the file whose turn it is; false when there is none.
     fn put_encoded(&mut self) -> Result<bool> {
         let Some(chunk) = self.encoders.next() else {
             return Ok(false);
@@ -399,21 +509,23 @@ impl SetWriter {
         let stored = chunk.compressed.as_deref().unwrap_or(chunk.payload.bytes());
         let mut set = [0; 8];
         set.copy_from_slice(&self.guid[..8]);
+        let family = &mut self.families[self.turn];
         let header = ChunkHeader {
             kind: chunk.kind,
             compressed: chunk.compressed.is_some(),
             stored_bytes: stored.len() as u32,
             plain_bytes: chunk.payload.len as u32,
             address: chunk.address,
-            number: self.chunk_count,
+            number: family.chunk_count,
             set,
             payload_crc: chunk.crc,
         };
         let header = header.encode();
-        self.put(&header)?;
-        self.put(stored)?;
-        self.chunk_count += 1;
-        self.headers_crc = crc32c::crc32c_append(self.headers_crc, &header);
+        family.put(&header)?;
+        family.put(stored)?;
+        family.chunk_count += 1;
+        family.headers_crc = crc32c::crc32c_append(family.headers_crc, &header);
+        self.turn = (self.turn + 1) % self.families.len();
         if chunk.payload.buffer.len() == CHUNK_BYTES_MAX {
             self.spare_payloads.push(chunk.payload);
         }
@@ -430,64 +542,64 @@ impl SetWriter {
         })
     }
 
+    /// Puts the description behind the chunks of every file. Answers where it begins in each.
+    fn put_description(&mut self, text: &[u8]) -> Result<Vec<u64>> {
+        let begins = self.families.iter().map(FamilyWriter::stored_bytes).collect();
+        for family in 0..self.families.len() {
+            let mut buffer = AlignedBuffer::with_len(text.len());
+            buffer.copy_from_slice(text);
+            let payload = Payload {
+                buffer,
+                len: text.len(),
+            };
+            self.append(ChunkKind::Description, 0, payload)?;
+            self.turn = family;
+            self.put_encoded()?;
+        }
+        Ok(begins)
+    }
+
     /// Makes everything durable, then the set whole. `description` gets its size filled in. Answers the bytes it takes.
     ///
     /// # Errors
     /// 3202; the media is then as it was before.
     pub fn finish(mut self, description: &mut SetDescription) -> Result<u64> {
         while self.put_encoded()? {}
-        let description_offset = self.stored_bytes();
         description.position = self.position();
-        description.stored_bytes = description_offset;
+        description.stored_bytes = self.stored_bytes();
         let text = serde_json::to_vec(description);
         let text = text.map_err(|error| Error::assertion(&format!("a backup's description: {error}")))?;
-        let mut buffer = AlignedBuffer::with_len(text.len());
-        buffer.copy_from_slice(&text);
-        let payload = Payload {
-            buffer,
-            len: text.len(),
-        };
-        self.append(ChunkKind::Description, 0, payload)?;
-        self.put_encoded()?;
-        let end = self.end().next_multiple_of(LABEL_BYTES);
-        self.put(&vec![0; (end - self.end()) as usize])?;
-        self.flush()?;
-        while self.writes.under_way() > 0 {
-            self.end_write()?;
+        let begins = self.put_description(&text)?;
+        self.families.iter_mut().try_for_each(FamilyWriter::make_durable)?;
+        let mut set_bytes = 0;
+        for (family, description_offset) in self.families.iter().zip(begins) {
+            let header = SetHeader {
+                position: self.position,
+                guid: self.guid,
+                set_bytes: family.stored_bytes(),
+                description_offset,
+                chunk_count: family.chunk_count,
+                headers_crc: family.headers_crc,
+            };
+            family.call(|file| file.write_durable_at(family.media.set_start, &header.encode()))?;
+            set_bytes += header.set_bytes;
         }
-        self.call(|file| file.set_len(end))?;
-        self.call(|file| file.sync())?;
-        let header = SetHeader {
-            position: self.position(),
-            guid: self.guid,
-            set_bytes: end - self.media.set_start,
-            description_offset,
-            chunk_count: self.chunk_count,
-            headers_crc: self.headers_crc,
-        };
-        self.call(|file| file.write_durable_at(self.media.set_start, &header.encode()))?;
-        self.call(|_| self.media.take_name(&self.env))?;
+        for family in &mut self.families {
+            family.call(|_| family.media.take_name(&family.env))?;
+            family.media.has_name = true;
+        }
         self.finished = true;
-        self.env.background.let_go(self.media.former.take());
-        Ok(header.set_bytes)
+        for family in &mut self.families {
+            self.env.background.let_go(family.media.former.take());
+        }
+        Ok(set_bytes)
     }
 }
 
 impl Drop for SetWriter {
     fn drop(&mut self) {
-        if self.finished {
-            return;
-        }
-        while self.writes.next().is_some() {}
-        // What cannot be undone now is not a set to any reader, and is cut off by the next backup.
-        match (&self.media.rename, &self.media.file) {
-            (Some((temporary, _)), _) => {
-                let _ = self.env.disk.delete(temporary);
-            }
-            (None, Some(file)) => {
-                let _ = file.set_len(self.media.set_start);
-            }
-            (None, None) => {}
+        if !self.finished {
+            self.families.iter_mut().for_each(FamilyWriter::undo);
         }
     }
 }

@@ -21,6 +21,9 @@ pub struct CommitDecision {
     /// The catalog row's id.
     pub object_id: u32,
     pub parts: Vec<DecidedPart>,
+    /// The mark that every Commit gets, as the log has it (`crate::log`); empty for none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mark: Vec<u8>,
 }
 
 /// A transaction's part in one database, by what no other transaction has on any recovery path.

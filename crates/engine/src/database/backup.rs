@@ -22,8 +22,8 @@ use vlf::Lsn;
 
 /// Where a backup goes, and what it says about its maker.
 pub struct BackupPlace<'a> {
-    /// The media on this machine.
-    pub media: MediaPlace,
+    /// The devices as the statement gives them, and the media on this machine.
+    pub media: Vec<(String, MediaPlace)>,
     pub server_name: &'a str,
     /// SoftwareVersionMajor and Minor.
     pub software_version: (u8, u8),
@@ -94,8 +94,8 @@ impl Database {
             set_guid: place.set_guid,
         };
         self.tell(|| format!("Backup{}: Database {}", noun(request.kind), self.name()));
-        let media = std::mem::replace(&mut place.media, MediaPlace::Null);
-        let mut set = SetWriter::open(env, &request.path, media, &options)?;
+        let media = std::mem::take(&mut place.media);
+        let mut set = SetWriter::open(env, media, &options)?;
         self.tell(|| "Backup: Media open".to_string());
         let position = set.position();
         let mut progress = Progress::new(report, request.stats_percent, 0);
@@ -108,7 +108,7 @@ impl Database {
             }
         };
         let mut description = self.describe(request, &place, &extent, started);
-        let label = set.label().clone();
+        let (label, devices) = (set.label().clone(), set.devices());
         let stored_bytes = set.finish(&mut description)?;
         progress.finish()?;
         self.storage.log.tell(LogEventKind::BackedUp {
@@ -131,7 +131,12 @@ impl Database {
         };
         self.report_pages(&description, &summary, &mut progress)?;
         self.tell(|| format!("Backup{}: Finished", noun(request.kind)));
-        Ok((summary, MadeSet { description, label }))
+        let made = MadeSet {
+            description,
+            label,
+            devices,
+        };
+        Ok((summary, made))
     }
 
     /// A step, shown under trace flag 3004.

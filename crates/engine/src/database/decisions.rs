@@ -78,24 +78,25 @@ impl Decisions {
         });
     }
 
-    /// Whether a transaction that recovery finds without an end has committed.
-    pub fn has_committed(&self, part: &DecidedPart) -> bool {
+    /// Whether a transaction that recovery finds without an end has committed: then the mark that its Commit gets, empty for none.
+    pub fn committed_mark(&self, part: &DecidedPart) -> Option<Vec<u8>> {
         let known = self.known.lock();
-        known.open.iter().any(|decision| decision.parts.contains(part))
+        let decision = known.open.iter().find(|decision| decision.parts.contains(part))?;
+        Some(decision.mark.clone())
     }
 
-    /// Makes a decision about these parts durable. Answers its number.
+    /// Makes a decision about these parts durable, with the mark of the transaction. Answers its number.
     ///
     /// # Errors
     /// Those of `are_intact`, of waiting for the turn in master, and of master's log.
     pub(crate) fn decide(
         &self,
         owner: &LockOwner,
-        parts: Vec<DecidedPart>,
+        (parts, mark): (Vec<DecidedPart>, &[u8]),
         are_intact: &dyn Fn() -> Result<()>,
     ) -> std::result::Result<u32, NotStored> {
         let master = self.master()?;
-        let decision = Decisions::prepare(&master, parts)?;
+        let decision = Decisions::prepare(&master, parts, mark)?;
         let object_id = decision.object_id;
         let patient = owner.beside();
         patient.set_timeout_ms(-1);
@@ -142,10 +143,17 @@ impl Decisions {
     ///
     /// # Errors
     /// Those of writing master's boot record and of promising ids.
-    pub(crate) fn prepare(master: &Database, parts: Vec<DecidedPart>) -> Result<CommitDecision> {
+    pub(crate) fn prepare(master: &Database, parts: Vec<DecidedPart>, mark: &[u8]) -> Result<CommitDecision> {
         master.note_decisions()?;
+        if !mark.is_empty() {
+            master.note_marks()?;
+        }
         let object_id = master.new_object_id()?;
-        Ok(CommitDecision { object_id, parts })
+        Ok(CommitDecision {
+            object_id,
+            parts,
+            mark: mark.to_vec(),
+        })
     }
 
     /// Every part has its Commit, durably.

@@ -37,6 +37,7 @@ mod updateability;
 mod upgrade;
 mod versions;
 
+pub use crate::txn::Committed;
 pub use backup::BackupPlace;
 pub use check::{CheckReport, CheckedObject};
 pub use decisions::Decisions;
@@ -404,6 +405,17 @@ impl Database {
             return Ok(());
         }
         self.change_boot(|boot| boot.further.has_wide_sequences = true)
+    }
+
+    /// Says in the boot record that Commit records may have marks, before one has.
+    ///
+    /// # Errors
+    /// 823 when the boot record cannot be written.
+    pub(crate) fn note_marks(&self) -> Result<()> {
+        if self.boot.lock().further.has_marks {
+            return Ok(());
+        }
+        self.change_boot(|boot| boot.further.has_marks = true)
     }
 
     /// Says in the boot record that the catalog has principals, memberships, permissions or owners, before it does.

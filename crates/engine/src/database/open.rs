@@ -742,14 +742,20 @@ impl<'c> Recovering<'c> {
             transaction: entry.id,
             first: entry.first.to_bytes(),
         };
-        let is_decided = |entry: &recovery::ActiveEntry| self.context.decisions.has_committed(&decided(entry));
-        let committed = analysis
+        let decisions = &self.context.decisions;
+        let mut committed = Vec::new();
+        analysis
             .losers
-            .extract_if(.., |entry| is_decided(entry))
-            .collect::<Vec<_>>();
-        for entry in committed {
-            let mut chain = TransactionChain::recovered(TransactionId(entry.id), entry.first, entry.last);
-            transactions.commit(&self.storage, &mut chain)?;
+            .retain(|entry| match decisions.committed_mark(&decided(entry)) {
+                Some(mark) => {
+                    let chain = TransactionChain::recovered(TransactionId(entry.id), entry.first, entry.last);
+                    committed.push((chain, mark));
+                    false
+                }
+                None => true,
+            });
+        for (mut chain, mark) in committed {
+            transactions.commit_marked(&self.storage, &mut chain, &mark)?;
             self.report.rolled_forward += 1;
             let text = format!(
                 "A transaction in several databases that had committed was rolled forward in database '{}' ({}:0). This is an informational message only. No user action is required.",

@@ -19,7 +19,7 @@ use super::Database;
 use super::open::{DatabaseFiles, OpenContext, Opened, OpenedData, Recovering};
 use crate::backup::format::{ChunkKind, SET_FORMAT};
 use crate::backup::{
-    AfterRestore, Chunk, LogImage, LogRestorer, Progress, RestoredLog, SetDescription, SetKind, SetReader,
+    AfterRestore, Chunk, LogImage, LogRestorer, Progress, RestoredLog, SetDescription, SetKind, SetReader, StopPoint,
 };
 use crate::buffer::{ChangeBase, DataFiles, DatabaseId, is_change_map};
 use crate::cancel;
@@ -27,7 +27,6 @@ use crate::error::{Error, Result};
 use crate::log::{Continuation, Opening, ScanMode, create_restored};
 use crate::page::{PAGE_BYTES, PageId};
 use crate::recovery::{self, Analysis, BootRecord, RecoveryModel};
-use crate::seams::DateTimeTicks;
 use crate::store::{BOOT_PAGES, SpaceMap};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,8 +38,8 @@ pub struct RestoreSource<'a> {
     pub set: &'a mut SetReader,
     /// What it says of itself.
     pub description: &'a SetDescription,
-    /// STOPAT.
-    pub stop_at: Option<DateTimeTicks>,
+    /// Where the log ends that is restored.
+    pub stop_at: Option<&'a StopPoint>,
 }
 
 /// What a set has brought.
@@ -134,8 +133,8 @@ impl Database {
             data = OpenedData::open(context, files)?;
         }
         check_differential(&data.boot, name, description)?;
-        if source.stop_at.is_some_and(|stop| stop < description.log_end) {
-            return Err(Error::stop_point_too_early());
+        if let Some(stop) = source.stop_at {
+            stop.check_data_set(description.last_lsn, description.log_end)?;
         }
         data.boot.differential_under_way = true;
         data.boot_page.write(&data.files, &data.boot.encode())?;
@@ -157,7 +156,7 @@ impl Database {
         context: &OpenContext,
         files: &DatabaseFiles,
         description: &SetDescription,
-        stop_at: Option<DateTimeTicks>,
+        stop_at: Option<&StopPoint>,
     ) -> Result<()> {
         let (data, name) = (OpenedData::open(context, files)?, &files.entry.name);
         match description.kind {
@@ -267,7 +266,7 @@ pub fn check_follows(
     boot: &BootRecord,
     name: &str,
     description: &SetDescription,
-    stop_at: Option<DateTimeTicks>,
+    stop_at: Option<&StopPoint>,
 ) -> Result<()> {
     if boot.guid != description.family_guid {
         return Err(Error::set_of_another_database(name));
@@ -279,10 +278,8 @@ pub fn check_follows(
         Continuation::TooEarly => return Err(Error::log_too_early(last, position)),
         Continuation::OtherPath => return Err(Error::inconsistent_recovery_path()),
     }
-    match stop_at {
-        Some(stop) if stop < boot.full_backup_time.max(boot.log_backup_time) => Err(Error::stop_point_passed()),
-        _ => Ok(()),
-    }
+    let time = boot.full_backup_time.max(boot.log_backup_time);
+    stop_at.map_or(Ok(()), |stop| stop.check_passed(position, time))
 }
 
 /// `from` = the first block wanted, and where redo starts when it is in the set.
@@ -296,7 +293,8 @@ fn restore_set(
 ) -> Result<Restored> {
     let description = source.description;
     grow_data_files(&data.files, files, description)?;
-    let log = copy_chunks(context, files, &data.files, source, from, progress)?;
+    let places = (from, data.boot.restore_position);
+    let log = copy_chunks(context, files, &data.files, source, places, progress)?;
     data.files.sync_all()?;
     if description.kind == SetKind::Database {
         let base = (!description.copy_only).then_some(ChangeBase {
@@ -327,10 +325,10 @@ fn restore_set(
     boot.ids = boot.ids.max(newest.ids).max(log.ids);
     let reached = source
         .stop_at
-        .is_none_or(|stop| log.stopped || stop <= description.log_end);
+        .is_none_or(|stop| log.is_reached || stop.is_reached_by(description.last_lsn, description.log_end));
     if description.kind != SetKind::Database {
         boot.log_backup_time = match source.stop_at.filter(|_| log.stopped) {
-            Some(stop) => stop,
+            Some(stop) => stop.time().or(log.newest_commit).unwrap_or(boot.log_backup_time),
             None => description.log_end,
         };
     }
@@ -404,7 +402,7 @@ fn copy_chunks(
     files: &DatabaseFiles,
     data: &DataFiles,
     source: &mut RestoreSource<'_>,
-    from: Lsn,
+    (from, position): (Lsn, Lsn),
     progress: &mut Progress<'_, '_>,
 ) -> Result<RestoredLog> {
     let paths: BTreeMap<u16, PathBuf> = files
@@ -422,7 +420,10 @@ fn copy_chunks(
         for file in &mut image.files {
             file.page.database_id = files.entry.guid;
         }
-        LogRestorer::begin(&context.env, context.policy, image, &paths, (from, source.stop_at))
+        // The log of a full or differential set is restored as a whole.
+        let stop_at = source.stop_at.filter(|_| source.description.kind == SetKind::Log);
+        let stop_at = stop_at.map(|stop| (stop.clone(), position));
+        LogRestorer::begin(&context.env, context.policy, image, &paths, (from, stop_at))
     };
     while let Some(chunk) = source.set.next_chunk()? {
         progress.add(chunk.stored_bytes)?;

@@ -5,7 +5,7 @@ use super::paths::{Admission, Claim, Purpose, Verdict};
 use super::{Instance, MASTER, Operation, TEMPDB, Work};
 use crate::backup::{
     BackupEvent, BackupKind, BackupRequest, BackupSummary, LogTail, MadeSet, MediaLabel, MediaPlace, MediaReader,
-    Progress, Report, SetDescription, SetLog, is_null_device,
+    MediaSet, Progress, Report, SetDescription, SetLog, is_null_device,
 };
 use crate::catalog::FileIntent;
 use crate::database::{BackupPlace, Database};
@@ -52,8 +52,8 @@ impl Instance {
             self.env.errorlog.write("Backup", text);
         }
         let (summary, made) = outcome.map_err(|error| ended(statement, vec![error]))?;
-        let device = self.device_path(&request.path);
-        if let Err(untold) = self.note_backup(&made, &device) {
+        let devices: Vec<String> = made.devices.iter().map(|device| self.device_path(device)).collect();
+        if let Err(untold) = self.note_backup(&made, &devices) {
             // A listener that refuses the message gets the same backup.
             let _ = report(BackupEvent::Message(untold));
         }
@@ -101,7 +101,7 @@ impl Instance {
         // It is not dropped, replaced or closed meanwhile. A tail-log backup has the database to itself.
         let _in_use = (!is_tail).then(|| session.hold(&database)).transpose()?;
         let set_guid = self.new_guid(&request.path);
-        let target = self.take_target(request, set_guid)?;
+        let target = self.take_targets(request, set_guid)?;
         let place = BackupPlace {
             media: target.media,
             server_name: &self.options.server_name,
@@ -119,53 +119,70 @@ impl Instance {
         outcome
     }
 
-    /// What BACKUP writes to; a new file is intended before it is made.
-    fn take_target(&self, request: &BackupRequest, set_guid: [u8; 16]) -> Result<BackupTarget> {
-        if is_null_device(&request.path) {
-            return Ok(BackupTarget {
-                media: MediaPlace::Null,
-                intent: None,
-                _claim: None,
-            });
+    /// What BACKUP writes to; new files are intended before they are made.
+    fn take_targets(&self, request: &BackupRequest, set_guid: [u8; 16]) -> Result<BackupTarget> {
+        let mut target = BackupTarget {
+            media: Vec::new(),
+            intent: None,
+            _claims: Vec::new(),
+        };
+        if request.paths().any(|device| !is_null_device(device)) {
+            self.sweep_left_behind();
         }
-        self.sweep_left_behind();
+        for device in request.paths() {
+            let (place, claim) = self.take_target(device, request, set_guid)?;
+            target.media.push((device.clone(), place));
+            target._claims.extend(claim);
+        }
+        let new = target.media.iter().filter_map(|(_, place)| match place {
+            MediaPlace::New { temporary, path, .. } => Some((temporary.clone(), path.display().to_string())),
+            MediaPlace::Null | MediaPlace::Existing(_) => None,
+        });
+        let (temporaries, paths): (Vec<_>, Vec<_>) = new.unzip();
+        if !temporaries.is_empty() {
+            let statement = format!("BACKUP to '{}'", paths.join("', '"));
+            let mut intent = self.new_intent(&statement, set_guid, temporaries)?;
+            intent.files.iter_mut().for_each(|file| file.by_name = true);
+            self.begin_intent(&intent)?;
+            target.intent = Some(intent);
+        }
+        Ok(target)
+    }
+
+    /// Where the part of the set goes that one device gets.
+    fn take_target(
+        &self,
+        device: &str,
+        request: &BackupRequest,
+        set_guid: [u8; 16],
+    ) -> Result<(MediaPlace, Option<Claim>)> {
+        if is_null_device(device) {
+            return Ok((MediaPlace::Null, None));
+        }
         let purpose = match request.format {
             true => Purpose::FormattedBackup,
             false => Purpose::Backup,
         };
-        let admission = self.admit(&request.path, purpose, None);
+        let admission = self.admit(device, purpose, None);
         let Admission {
             path,
             verdict,
             file,
             claim,
         } = admission.map_err(|refused| refused.for_device())?;
-        let _claim = Some(claim);
         if let (Verdict::Use, false, Some(file)) = (verdict, request.init, &file) {
-            return Ok(BackupTarget {
-                media: MediaPlace::Existing(file.clone()),
-                intent: None,
-                _claim,
-            });
+            return Ok((MediaPlace::Existing(file.clone()), Some(claim)));
         }
-        let cannot_open = |error: disk::DiskError| Error::cannot_open_device(&request.path, &Error::cause(&error));
+        let cannot_open = |error: disk::DiskError| Error::cannot_open_device(device, &Error::cause(&error));
         if let Some(folder) = path.parent() {
             self.env.disk.create_directories(folder).map_err(cannot_open)?;
         }
-        let temporary = disk::temporary_path(&path, &set_guid);
-        let statement = format!("BACKUP to '{}'", path.display());
-        let mut intent = self.new_intent(&statement, set_guid, [temporary.clone()])?;
-        intent.files.iter_mut().for_each(|file| file.by_name = true);
-        self.begin_intent(&intent)?;
-        Ok(BackupTarget {
-            media: MediaPlace::New {
-                temporary,
-                path,
-                former: file,
-            },
-            intent: Some(intent),
-            _claim,
-        })
+        let place = MediaPlace::New {
+            temporary: disk::temporary_path(&path, &set_guid),
+            path,
+            former: file,
+        };
+        Ok((place, Some(claim)))
     }
 
     /// NORECOVERY: nobody may write behind the backup, so the database is taken out of use first.
@@ -189,25 +206,26 @@ impl Instance {
         outcome
     }
 
-    /// The sets of a media file: RESTORE HEADERONLY.
-    pub fn backup_headers(&self, path: &str) -> std::result::Result<Vec<SetDescription>, Failed> {
+    /// The sets of media files: RESTORE HEADERONLY. Some files of a media set are enough.
+    pub fn backup_headers(&self, paths: &[String]) -> std::result::Result<Vec<SetDescription>, Failed> {
         let read = || -> Result<Vec<SetDescription>> {
-            let media = self.open_media(path)?;
-            let positions = 1..=media.sets().len() as u32;
-            positions.map(|position| Ok(media.set(position)?.1)).collect()
+            let media = self.open_some_media(paths)?;
+            (1..=media.set_count())
+                .map(|position| media.description(position))
+                .collect()
         };
         read().map_err(|error| ended("RESTORE HEADERONLY", vec![error]))
     }
 
-    /// A set, whose files, filegroups and base RESTORE FILELISTONLY shows.
-    pub fn backup_file_list(&self, path: &str, file: Option<u32>) -> std::result::Result<SetDescription, Failed> {
-        let read = || Ok(self.open_media(path)?.set(file.unwrap_or(1))?.1);
+    /// A set, whose files, filegroups and base RESTORE FILELISTONLY shows. Some files of its media set are enough.
+    pub fn backup_file_list(&self, paths: &[String], file: Option<u32>) -> std::result::Result<SetDescription, Failed> {
+        let read = || self.open_some_media(paths)?.description(file.unwrap_or(1));
         read().map_err(|error| ended("RESTORE FILELIST", vec![error]))
     }
 
-    /// What a media file says of itself: RESTORE LABELONLY.
-    pub fn backup_label(&self, path: &str) -> std::result::Result<MediaLabel, Failed> {
-        let read = || Ok(self.open_media(path)?.label().clone());
+    /// What media files say of themselves: RESTORE LABELONLY.
+    pub fn backup_labels(&self, paths: &[String]) -> std::result::Result<Vec<MediaLabel>, Failed> {
+        let read = || Ok(self.open_some_media(paths)?.labels());
         read().map_err(|error: Error| ended("RESTORE LABELONLY", vec![error]))
     }
 
@@ -216,7 +234,7 @@ impl Instance {
     /// # Errors
     /// As RESTORE's, for the device and for a set that is not there.
     pub fn log_of_backup(&self, path: &str, position: u32) -> Result<BackupLog> {
-        let media = self.open_media(path)?;
+        let media = self.open_media(&[path.to_owned()])?;
         let (set, _) = media.set(position)?;
         Ok(BackupLog {
             log: SetLog::new(set),
@@ -227,20 +245,20 @@ impl Instance {
     /// Reads and checks every byte of a set: RESTORE VERIFYONLY. Success is message 3262.
     pub fn verify_backup(
         &self,
-        path: &str,
+        paths: &[String],
         file: Option<u32>,
         report: &mut Report<'_>,
     ) -> std::result::Result<(), Failed> {
         let position = file.unwrap_or(1).max(1);
-        let verified = self.read_whole_set(path, position, report);
+        let verified = self.read_whole_set(paths, position, report);
         let verified = verified.and_then(|()| report(BackupEvent::Message(Error::set_is_valid(position))));
         verified.map_err(|error| ended("VERIFY DATABASE", vec![error]))
     }
 
-    pub(super) fn read_whole_set(&self, path: &str, position: u32, report: &mut Report<'_>) -> Result<()> {
-        let media = self.open_media(path)?;
+    pub(super) fn read_whole_set(&self, paths: &[String], position: u32, report: &mut Report<'_>) -> Result<()> {
+        let media = self.open_media(paths)?;
         let (mut set, _) = media.set(position)?;
-        let mut progress = Progress::new(report, Some(100), set.header().set_bytes);
+        let mut progress = Progress::new(report, Some(100), set.set_bytes());
         while let Some(chunk) = set.next_chunk()? {
             // The percentage is reported by events alone.
             progress.add_quietly(chunk.stored_bytes)?;
@@ -261,7 +279,7 @@ impl Instance {
             .file
             .and_then(|file| MediaReader::open(&self.env, device, file).ok());
         let Some(media) = media else { return Ok(false) };
-        let is_old = |position| media.set(position).is_ok_and(|(_, set)| set.finished < before);
+        let is_old = |position| media.set(position, 1).is_ok_and(|(_, set)| set.finished < before);
         let sets = u32::try_from(media.sets().len()).unwrap_or(u32::MAX);
         if sets == 0 || !(1..=sets).all(is_old) {
             return Ok(false);
@@ -272,28 +290,45 @@ impl Instance {
         Ok(true)
     }
 
+    /// All files of a media set.
+    ///
     /// # Errors
-    /// 3254 for the null device, and those of [`MediaReader::open`].
-    pub(super) fn open_media(&self, device: &str) -> Result<OpenMedia> {
-        if is_null_device(device) {
-            return Err(Error::empty_device(device));
+    /// 3254 for the null device, and those of [`MediaReader::open`] and [`MediaSet::whole`].
+    pub(super) fn open_media(&self, devices: &[String]) -> Result<OpenMedia> {
+        let (media, _claims) = self.open_media_files(devices)?;
+        let media = MediaSet::whole(media)?;
+        Ok(OpenMedia { media, _claims })
+    }
+
+    /// Some files of a media set.
+    fn open_some_media(&self, devices: &[String]) -> Result<OpenMedia> {
+        let (media, _claims) = self.open_media_files(devices)?;
+        let media = MediaSet::some(media)?;
+        Ok(OpenMedia { media, _claims })
+    }
+
+    fn open_media_files(&self, devices: &[String]) -> Result<(Vec<MediaReader>, Vec<Claim>)> {
+        let (mut media, mut claims) = (Vec::new(), Vec::new());
+        for device in devices {
+            if is_null_device(device) {
+                return Err(Error::empty_device(device));
+            }
+            let admission = self.admit(device, Purpose::ReadBackup, None);
+            let admission = admission.map_err(|refused| refused.for_device())?;
+            let missing = || Error::empty_device(device);
+            let file = admission.file.ok_or_else(missing)?;
+            media.push(MediaReader::open(&self.env, device, file)?);
+            claims.push(admission.claim);
         }
-        let admission = self.admit(device, Purpose::ReadBackup, None);
-        let admission = admission.map_err(|refused| refused.for_device())?;
-        let missing = || Error::empty_device(device);
-        let media = MediaReader::open(&self.env, device, admission.file.ok_or_else(missing)?)?;
-        Ok(OpenMedia {
-            media,
-            _claim: admission.claim,
-        })
+        Ok((media, claims))
     }
 }
 
 /// What a backup writes to; held while it does.
 struct BackupTarget {
-    media: MediaPlace,
+    media: Vec<(String, MediaPlace)>,
     intent: Option<FileIntent>,
-    _claim: Option<Claim>,
+    _claims: Vec<Claim>,
 }
 
 /// The log of a backup, being read.
@@ -302,16 +337,16 @@ pub struct BackupLog {
     _media: OpenMedia,
 }
 
-/// A media file that is read; nobody writes it meanwhile.
+/// Media files that are read; nobody writes them meanwhile.
 pub(super) struct OpenMedia {
-    media: MediaReader,
-    _claim: Claim,
+    media: MediaSet,
+    _claims: Vec<Claim>,
 }
 
 impl Deref for OpenMedia {
-    type Target = MediaReader;
+    type Target = MediaSet;
 
-    fn deref(&self) -> &MediaReader {
+    fn deref(&self) -> &MediaSet {
         &self.media
     }
 }

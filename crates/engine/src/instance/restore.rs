@@ -29,7 +29,7 @@ use super::paths::{Admission, Purpose, Verdict};
 use super::registry::DatabaseState;
 use super::{Instance, MASTER, MSDB, Operation, TEMPDB, Work};
 use crate::backup::{
-    AfterRestore, BackupFile, BackupSummary, MediaReader, Progress, Report, RestoreRequest, SetDescription, SetKind,
+    AfterRestore, BackupFile, BackupSummary, MediaSet, Progress, Report, RestoreRequest, SetDescription, SetKind,
     SetReader,
 };
 use crate::buffer::DatabaseId;
@@ -68,7 +68,10 @@ impl Instance {
             crate::backup::RestoreKind::Log => "RESTORE LOG",
         };
         let outcome = match &request.path {
-            Some(path) => self.restore_from(database, path, request, session, report),
+            Some(path) => {
+                let devices: Vec<String> = std::iter::once(path).chain(&request.further_paths).cloned().collect();
+                self.restore_from(database, &devices, request, session, report)
+            }
             None => self.recover_only(database, request, session, report),
         };
         outcome.map_err(|errors| ended(statement, errors))
@@ -77,7 +80,7 @@ impl Instance {
     fn restore_from(
         &self,
         name: &str,
-        path: &str,
+        devices: &[String],
         request: &RestoreRequest,
         session: &Session,
         report: &mut Report<'_>,
@@ -88,7 +91,7 @@ impl Instance {
             crate::backup::RestoreKind::Database => "RestoreDatabase: Database ",
             crate::backup::RestoreKind::Log => "RestoreLog: Database ",
         });
-        let media = self.open_media(path).map_err(one)?;
+        let media = self.open_media(devices).map_err(one)?;
         let (mut set, description) = media.set(request.file).map_err(one)?;
         if request.checksum && !description.checksum {
             let text = "RESTORE WITH CHECKSUM cannot be specified because the backup set does not contain checksum information.";
@@ -96,7 +99,7 @@ impl Instance {
         }
         self.env
             .trace(TRACE_FILE_WORK, || "Restore: Backup set is open".to_string());
-        let mut progress = Progress::new(report, request.stats_percent, set.header().set_bytes);
+        let mut progress = Progress::new(report, request.stats_percent, set.set_bytes());
         let work = RestoreWork {
             name,
             request,
@@ -115,14 +118,14 @@ impl Instance {
         drop(operation);
         finished.map_err(one)?;
         tell("Restore is complete on database ");
-        self.note_restored(&work, path, &mut progress);
+        self.note_restored(&work, &mut progress);
         let pages = description.log_pages
             + description.files.iter().map(|file| file.backup_bytes).sum::<u64>() / PAGE_BYTES as u64;
         let summary = BackupSummary {
             pages,
             micros: self.env.clock.now_micros().saturating_sub(started_micros),
             position: description.position,
-            stored_bytes: set.header().set_bytes,
+            stored_bytes: set.set_bytes(),
         };
         let statement = format!("RESTORE {}", description.kind.restore_noun());
         let last = Error::successfully_processed(&statement, pages, summary.micros);
@@ -131,7 +134,9 @@ impl Instance {
     }
 
     /// History cannot undo what was restored: a failure to write it is reported, no more.
-    fn note_restored(&self, work: &RestoreWork<'_>, device: &str, progress: &mut Progress<'_, '_>) {
+    fn note_restored(&self, work: &RestoreWork<'_>, progress: &mut Progress<'_, '_>) {
+        let devices = work.media.devices();
+        let devices: Vec<String> = devices.iter().map(|device| self.device_path(device)).collect();
         let entry = self.registry.find(work.name).map(|slot| slot.entry());
         let files: Vec<(u16, String)> = entry.map_or_else(Vec::new, |entry| {
             let files = entry.files.into_iter();
@@ -140,7 +145,7 @@ impl Instance {
         let noted = self.note_restore(&RestoredSet {
             database: work.name,
             request: work.request,
-            set: &HistorySet::of(work.description, work.media.label(), &self.device_path(device)),
+            set: &HistorySet::of(work.description, work.media.label(), &devices),
             finished: self.env.clock.wall_ticks(),
             files: &files,
         });
@@ -174,7 +179,9 @@ impl Instance {
         }
         let mut after = work.request.after;
         if !restored.stop_point_reached && after == AfterRestore::Recovery {
-            progress.message(Error::stop_point_not_reached())?;
+            if let Some(stop) = &work.request.stop_at {
+                progress.message(stop.not_reached())?;
+            }
             after = AfterRestore::NoRecovery;
         }
         self.roll_forward(operation, after)?;
@@ -254,7 +261,7 @@ impl Instance {
         match operation.state() {
             // What does not follow leaves a standby database as it is.
             DatabaseState::Online(database) if database.is_standby() => {
-                let (boot, stop_at) = (database.boot(), work.request.stop_at);
+                let (boot, stop_at) = (database.boot(), work.request.stop_at.as_ref());
                 let checked = match work.description.kind {
                     SetKind::Differential => check_differential(&boot, &database.name(), work.description),
                     _ => check_follows(&boot, &database.name(), work.description, stop_at),
@@ -294,7 +301,7 @@ impl Instance {
         }
         // A set that does not follow changes nothing.
         let files = self.files_of(&entry).map_err(one)?;
-        let follows = Database::check_set(&self.opening(), &files, work.description, work.request.stop_at);
+        let follows = Database::check_set(&self.opening(), &files, work.description, work.request.stop_at.as_ref());
         follows.map_err(one)?;
         entry.filegroups = filegroups;
         if new.is_empty() {
@@ -355,8 +362,9 @@ impl Instance {
         progress: &mut Progress<'_, '_>,
     ) -> Steps<(Operation, Restored)> {
         let description = work.description;
-        if work.request.stop_at.is_some_and(|stop| stop < description.log_end) {
-            return Err(one(Error::stop_point_too_early()));
+        if let Some(stop) = &work.request.stop_at {
+            let checked = stop.check_data_set(description.last_lsn, description.log_end);
+            checked.map_err(one)?;
         }
         let Some(existing) = self.operate(work.name, Work::Restore).map_err(one)? else {
             return self.restore_new(work, set, progress);
@@ -676,7 +684,7 @@ pub(super) struct Newcomer<'w> {
     pub is_of_family: bool,
     /// Whatever database has the name goes.
     pub replace: bool,
-    /// WITH STOPAT.
+    /// WITH STOPAT, STOPATMARK or STOPBEFOREMARK.
     pub stops: bool,
     pub session: &'w Session,
 }
@@ -686,7 +694,7 @@ struct RestoreWork<'w> {
     name: &'w str,
     request: &'w RestoreRequest,
     session: &'w Session,
-    media: &'w MediaReader,
+    media: &'w MediaSet,
     description: &'w SetDescription,
 }
 
@@ -695,7 +703,7 @@ impl RestoreWork<'_> {
         RestoreSource {
             set,
             description: self.description,
-            stop_at: self.request.stop_at,
+            stop_at: self.request.stop_at.as_ref(),
         }
     }
 }

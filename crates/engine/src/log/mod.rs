@@ -20,6 +20,7 @@
 //! | file | what it decides |
 //! |---|---|
 //! | [`record`] | a record's bytes |
+//! | `mark` | the bytes of Commit records, and the marks in them |
 //! | [`policy`] | which mechanisms work the classic and which the native way |
 //! | [`table`] | free and active VLFs, and which comes next |
 //! | [`state`] | the open block, and whether a record may be appended |
@@ -53,6 +54,7 @@ mod gate;
 mod grow;
 mod hold;
 pub mod lsn_text;
+mod mark;
 mod observe;
 mod page_zero;
 mod policy;
@@ -80,6 +82,7 @@ pub(crate) use files::write_page;
 pub use files::{LogFileImage, LogFileInfo, LogFileSpec};
 pub(crate) use files::{create_owned, create_restored};
 pub use fork::{Continuation, ForkId, ForkOrigin, LogPath};
+pub use mark::{LogMark, MARK_DESCRIPTION_CHARACTERS_MAX, end_time};
 pub use observe::LogPulse;
 pub use policy::{
     CheckpointTiming, CommitFlush, DiscoveryMode, GrowthTiming, Initialization, LogPolicy, LogVolume, MECHANISMS,

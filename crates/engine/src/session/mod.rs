@@ -31,6 +31,7 @@ mod table_scan;
 mod versions;
 mod view_rows;
 
+pub use commit::CommittedMark;
 pub use definition::with_current_definitions;
 pub use filegroups::rowset_id;
 pub use fill::TableFill;
@@ -52,7 +53,7 @@ use crate::catalog::{MASTER, TableDefinition};
 use crate::database::{Database, FormerIdentity};
 use crate::error::{Error, Result};
 use crate::lock::{LockOwner, Mode, Resource};
-use crate::log::TransactionChain;
+use crate::log::{LogMark, TransactionChain};
 use crate::store::StoreContext;
 use crate::versions::VersionStore;
 use std::borrow::Cow;
@@ -158,6 +159,10 @@ pub struct Session {
     is_left_to_recovery: bool,
     /// What its transaction is called.
     transaction_name: Cow<'static, str>,
+    /// The mark that its Commits get.
+    log_mark: Option<LogMark>,
+    /// Marks that its last transactions have left in logs, until they are taken.
+    committed_marks: Vec<CommittedMark>,
     /// What the transaction has to do with versions of rows.
     versions: versions::OfTransaction,
 }
@@ -180,6 +185,8 @@ impl Session {
             called_in: Vec::new(),
             is_left_to_recovery: false,
             transaction_name: Cow::Borrowed(USER_TRANSACTION),
+            log_mark: None,
+            committed_marks: Vec::new(),
             versions: versions::OfTransaction::new(versions),
         }
     }
@@ -410,7 +417,7 @@ impl Session {
         }
         // What cannot be committed in one of several databases is committed in none, as far as that is known beforehand.
         let intact = |part: &Part| part.database.storage.log.check_intact();
-        let mut outcome = self.parts.iter().try_for_each(intact);
+        let mut outcome = self.parts.iter().try_for_each(intact).and_then(|()| self.note_mark());
         let mut decided = None;
         if outcome.is_ok() {
             match self.decide() {
@@ -433,11 +440,7 @@ impl Session {
             let committed = match &outcome {
                 _ if is_over => Ok(true),
                 Err(_) if decided.is_none() => part.undo(self.id).map(|_| false),
-                _ => part
-                    .database
-                    .transactions
-                    .commit(&part.database.storage, &mut part.chain)
-                    .map(|_| true),
+                _ => self.commit_part(&mut part).map(|()| true),
             };
             is_committed |= matches!(committed, Ok(true));
             self.note_redefined(&part, matches!(committed, Ok(true)));
@@ -499,6 +502,7 @@ impl Session {
 
     fn end(&mut self) {
         self.in_transaction = false;
+        self.log_mark = None;
         self.versions.forget_snapshot();
         self.locks.release_transaction(|id| self.uses(id));
     }
@@ -553,13 +557,15 @@ impl Session {
                     .begin(&database.storage, self.id, name, Some(&self.locks));
                 let chain = begun.map_err(|error| database.explain(error))?;
                 let keeps_versions = self.begin_versions(database, chain.first);
-                self.parts.push(Part {
+                let mut part = Part {
                     database: database.clone(),
                     chain,
                     has_row_versions: false,
                     former_identities: Vec::new(),
                     keeps_versions,
-                });
+                };
+                part.make_room_for(self.log_mark.as_ref());
+                self.parts.push(part);
                 self.parts.len() - 1
             }
         };

@@ -88,6 +88,15 @@ impl ActiveTransaction {
     }
 }
 
+/// What a Commit record says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committed {
+    /// The record's place in the log.
+    pub lsn: Lsn,
+    /// When the transaction committed.
+    pub time: DateTimeTicks,
+}
+
 /// The transactions of a database that have logged something and are not finished.
 pub struct TransactionTable {
     next: AtomicU64,
@@ -199,25 +208,39 @@ impl TransactionTable {
     /// # Errors
     /// Whatever kept the record from becoming durable; the transaction's fate is then decided at the next start.
     pub fn commit(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> Result<Lsn> {
-        let lsn = self.commit_lazily(storage, chain)?;
-        storage.log.flush_to(lsn)?;
+        self.commit_marked(storage, chain, &[]).map(|committed| committed.lsn)
+    }
+
+    /// As [`TransactionTable::commit`], with a mark as [`crate::log::LogMark::encode`] makes it; empty for none.
+    ///
+    /// # Errors
+    /// As [`TransactionTable::commit`].
+    pub fn commit_marked(
+        &self,
+        storage: &DatabaseStorage,
+        chain: &mut TransactionChain,
+        mark: &[u8],
+    ) -> Result<Committed> {
+        let committed = self.commit_lazily(storage, chain, mark)?;
+        storage.log.flush_to(committed.lsn)?;
         self.leave(storage, chain.id);
         self.commits.fetch_add(1, Ordering::Relaxed);
-        Ok(lsn)
+        Ok(committed)
     }
 
     /// Logs the Commit record without waiting; for transactions of the engine's own that a later flush covers.
     pub fn commit_system(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> Result<Lsn> {
-        let lsn = self.commit_lazily(storage, chain)?;
+        let committed = self.commit_lazily(storage, chain, &[])?;
         self.leave(storage, chain.id);
         self.commits.fetch_add(1, Ordering::Relaxed);
-        Ok(lsn)
+        Ok(committed.lsn)
     }
 
-    fn commit_lazily(&self, storage: &DatabaseStorage, chain: &mut TransactionChain) -> Result<Lsn> {
-        let now = storage.env.clock.wall_ticks();
-        let payload = [&now.days.to_le_bytes()[..], &now.ticks.to_le_bytes()[..]];
-        storage.log.append(chain, RecordKind::Commit, &payload, 0)
+    fn commit_lazily(&self, storage: &DatabaseStorage, chain: &mut TransactionChain, mark: &[u8]) -> Result<Committed> {
+        let time = storage.env.clock.wall_ticks();
+        let payload = [&time.days.to_le_bytes()[..], &time.ticks.to_le_bytes()[..], mark];
+        let lsn = storage.log.append(chain, RecordKind::Commit, &payload, 0)?;
+        Ok(Committed { lsn, time })
     }
 
     /// From now on rollbacks of sessions stop after the change they are at: the next start undoes the rest.

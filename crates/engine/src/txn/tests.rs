@@ -174,7 +174,7 @@ fn a_checkpoint_between_a_commit_record_and_its_flush_does_not_list_the_transact
     let mut chain = database.transactions.begin(&database.storage, 51, "t", None).unwrap();
     database
         .transactions
-        .commit_lazily(&database.storage, &mut chain)
+        .commit_lazily(&database.storage, &mut chain, &[])
         .unwrap();
     assert_eq!(database.transactions.snapshot().len(), 1, "still waiting for its flush");
     database.checkpoint().unwrap();

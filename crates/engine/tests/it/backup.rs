@@ -7,7 +7,9 @@ use crate::support;
 
 use disk::sim::CutPolicy;
 use disk::sim::SimDisk;
-use engine::backup::{AfterRestore, BackupEvent, BackupKind, BackupRequest, LogTail, RestoreKind, RestoreRequest};
+use engine::backup::{
+    AfterRestore, BackupEvent, BackupKind, BackupRequest, LogTail, RestoreKind, RestoreRequest, StopPoint,
+};
 use engine::error::Error;
 use engine::instance::Instance;
 use engine::log::LogPolicy;
@@ -195,7 +197,7 @@ fn backups_tell_what_sql_server_tells_and_move_the_chain_on() {
         assert_eq!(database.reuse_wait().name(), "LOG_BACKUP");
         backup(&instance, &control, &request(BackupKind::Log)).unwrap();
         assert!(database.storage.log.space().active_vlfs < active);
-        let sets = instance.backup_headers(MEDIA).unwrap();
+        let sets = instance.backup_headers(&[MEDIA.to_owned()]).unwrap();
         assert_eq!(
             sets.iter()
                 .map(|set| (set.position, set.kind.number()))
@@ -205,7 +207,9 @@ fn backups_tell_what_sql_server_tells_and_move_the_chain_on() {
         assert_eq!(sets[1].first_lsn, sets[0].last_lsn);
         assert_eq!(sets[1].database_backup_lsn, sets[0].checkpoint_lsn);
         for file in [1, 2] {
-            instance.verify_backup(MEDIA, Some(file), &mut |_| Ok(())).unwrap();
+            instance
+                .verify_backup(&[MEDIA.to_owned()], Some(file), &mut |_| Ok(()))
+                .unwrap();
         }
         database.set_recovery_model(RecoveryModel::Simple).unwrap();
         assert_eq!(
@@ -264,7 +268,10 @@ fn backups_to_the_null_device_count_and_leave_nothing() {
     restore(&instance, &control, "copy", &full).unwrap();
     let log = restore_request(RestoreKind::Log, 2, AfterRestore::Recovery);
     assert_eq!(restore(&instance, &control, "copy", &log), Err(vec![4305, 3013]));
-    assert_eq!(numbers(&instance.backup_headers("nul").unwrap_err()), [3254, 3013]);
+    assert_eq!(
+        numbers(&instance.backup_headers(&["nul".to_owned()]).unwrap_err()),
+        [3254, 3013]
+    );
 }
 
 #[test]
@@ -321,7 +328,7 @@ fn restore_to_moments(policy: LogPolicy, logs: u32, times: u64, seed: u64) {
     let (instance, clock) = clocked(&disk, policy);
     let history = build_chain(&instance, &clock, logs);
     let session = instance.open_session().unwrap();
-    let sets = instance.backup_headers(MEDIA).unwrap();
+    let sets = instance.backup_headers(&[MEDIA.to_owned()]).unwrap();
     let (first, last) = (
         history.full_end.unix_micros() + 20_000,
         sets.last().unwrap().log_end.unix_micros(),
@@ -340,7 +347,7 @@ fn restore_to_moments(policy: LogPolicy, logs: u32, times: u64, seed: u64) {
         restore(&instance, &session, "copy", &full).unwrap();
         for set in &sets[1..] {
             let mut log = restore_request(RestoreKind::Log, set.position, AfterRestore::Recovery);
-            log.stop_at = Some(time);
+            log.stop_at = Some(StopPoint::Time(time));
             restore(&instance, &session, "copy", &log).unwrap();
             if instance.database("copy").is_ok() {
                 break;
@@ -479,7 +486,7 @@ fn every_damaged_byte_of_a_backup_is_noticed() {
     for byte in 0..bytes {
         let bit = (byte % 8) as u32;
         disk.flip_bit(path, byte, bit).unwrap();
-        let found = instance.verify_backup(MEDIA, Some(1), &mut |_| Ok(()));
+        let found = instance.verify_backup(&[MEDIA.to_owned()], Some(1), &mut |_| Ok(()));
         let numbers = numbers(&found.expect_err("damage was not noticed"));
         assert!(
             [3241, 3242, 3189, 3287].contains(&numbers[0]),
@@ -487,7 +494,9 @@ fn every_damaged_byte_of_a_backup_is_noticed() {
         );
         disk.flip_bit(path, byte, bit).unwrap();
     }
-    instance.verify_backup(MEDIA, Some(1), &mut |_| Ok(())).unwrap();
+    instance
+        .verify_backup(&[MEDIA.to_owned()], Some(1), &mut |_| Ok(()))
+        .unwrap();
 }
 
 #[test]
@@ -505,7 +514,7 @@ fn a_damaged_backup_replaces_nothing() {
 #[test]
 fn a_full_disk_fails_the_backup_and_nothing_else() {
     let (disk, instance, session) = small_backup(false);
-    let before = instance.backup_headers(MEDIA).unwrap();
+    let before = instance.backup_headers(&[MEDIA.to_owned()]).unwrap();
     let mut failures = 0;
     for init in [false, true] {
         let full = BackupRequest {
@@ -525,7 +534,7 @@ fn a_full_disk_fails_the_backup_and_nothing_else() {
                 break;
             };
             assert_eq!(numbers, [3202, 3013]);
-            assert_eq!(instance.backup_headers(MEDIA).unwrap()[0], before[0]);
+            assert_eq!(instance.backup_headers(&[MEDIA.to_owned()]).unwrap()[0], before[0]);
             failures += 1;
         }
     }
@@ -537,7 +546,9 @@ fn a_full_disk_fails_the_backup_and_nothing_else() {
         ..request(BackupKind::Database)
     };
     backup(&instance, &session, &init).unwrap();
-    instance.verify_backup(MEDIA, Some(1), &mut |_| Ok(())).unwrap();
+    instance
+        .verify_backup(&[MEDIA.to_owned()], Some(1), &mut |_| Ok(()))
+        .unwrap();
 }
 
 /// The power goes at every change of the disk while a backup is appended: afterwards the file has the old set, or both.
@@ -559,18 +570,21 @@ fn a_power_cut_during_a_backup_leaves_whole_sets_only() {
         std::mem::forget((session, instance));
         let disk = disk.after_power_cut(CutPolicy::RandomSectors, cut);
         let instance = start(&disk, LogPolicy::native());
-        let sets = instance.backup_headers(MEDIA).unwrap();
+        let sets = instance.backup_headers(&[MEDIA.to_owned()]).unwrap();
         assert!(sets.len() == 1 || sets.len() == 2, "{}", sets.len());
         assert!(outcome.is_err() || sets.len() == 2);
         for set in &sets {
             instance
-                .verify_backup(MEDIA, Some(set.position), &mut |_| Ok(()))
+                .verify_backup(&[MEDIA.to_owned()], Some(set.position), &mut |_| Ok(()))
                 .unwrap();
         }
         assert_eq!(content(&instance, "vlf"), [(1, 5)]);
         let session = instance.open_session().unwrap();
         backup(&instance, &session, &request(BackupKind::Database)).unwrap();
-        assert_eq!(instance.backup_headers(MEDIA).unwrap().len(), sets.len() + 1);
+        assert_eq!(
+            instance.backup_headers(&[MEDIA.to_owned()]).unwrap().len(),
+            sets.len() + 1
+        );
         points += 1;
     }
     println!("{points} points");
@@ -713,7 +727,7 @@ fn a_full_backup_under_changes_is_the_database_at_its_end() {
         });
         done.map_err(|errors| numbers(&errors)).unwrap();
         assert!(events >= 5, "{events}");
-        let set = &instance.backup_headers(MEDIA).unwrap()[0];
+        let set = &instance.backup_headers(&[MEDIA.to_owned()]).unwrap()[0];
         let expected = states.iter().rev().find(|(time, _)| *time <= set.log_end).unwrap().1;
         assert!(expected >= 2, "{expected}");
         let restored = moved(
@@ -904,7 +918,10 @@ fn a_set_of_format_is_refused_by_name(format: u32) {
         restore(&instance, &session, "copy", &moved(full, "copy")),
         Err(vec![3169, 3013])
     );
-    assert_eq!(numbers(&instance.backup_headers(MEDIA).unwrap_err()), [3169, 3013]);
+    assert_eq!(
+        numbers(&instance.backup_headers(&[MEDIA.to_owned()]).unwrap_err()),
+        [3169, 3013]
+    );
     assert_eq!(
         backup(&instance, &session, &request(BackupKind::Log)),
         Err(vec![3169, 3013])

@@ -44,7 +44,9 @@ fn backup(instance: &Instance, request: &BackupRequest) -> Result<SetDescription
     let summary = instance
         .backup("vlf", request, &session, &mut |_| Ok(()))
         .map_err(refused)?;
-    let sets = instance.backup_headers(&request.path).map_err(refused)?;
+    let sets = instance
+        .backup_headers(std::slice::from_ref(&request.path))
+        .map_err(refused)?;
     Ok(sets[summary.position as usize - 1].clone())
 }
 
@@ -295,7 +297,7 @@ fn compare_after_cut(instance: &Arc<Instance>, cut: u64) -> bool {
         return false;
     }
     let position = |path: &'static str| {
-        let sets = instance.backup_headers(path).ok()?;
+        let sets = instance.backup_headers(&[path.to_owned()]).ok()?;
         let place = sets.iter().position(|set| set.set_guid == base)?;
         Some((path, place as u32 + 1))
     };

@@ -114,7 +114,7 @@ fn drop_database(instance: &Arc<Instance>, name: &str) -> Result<(), Error> {
 }
 
 fn sets(instance: &Instance, path: &str) -> usize {
-    instance.backup_headers(path).map_or(0, |sets| sets.len())
+    instance.backup_headers(&[path.to_owned()]).map_or(0, |sets| sets.len())
 }
 
 fn standby_of(instance: &Instance) -> Option<String> {

@@ -204,7 +204,7 @@ impl Machine {
             };
             self.restored("copy", &request)
         };
-        let read = |path: &str| number(self.instance.backup_headers(path));
+        let read = |path: &str| number(self.instance.backup_headers(&[path.to_owned()]));
         let standby = RestoreRequest {
             path: Some("c:\\good.bak".into()),
             file: 1,
@@ -398,17 +398,45 @@ fn rustix_fifo(path: &Path) {
 fn folders_that_are_allowed_can_be_used() {
     let machine = Machine::new();
     let backup = machine.path("also/sub/vlf.bak");
-    assert_eq!(machine.instance.backup_headers(&backup).unwrap_err()[0].number, 3201);
+    assert_eq!(
+        machine
+            .instance
+            .backup_headers(std::slice::from_ref(&backup))
+            .unwrap_err()[0]
+            .number,
+        3201
+    );
     for _ in 0..2 {
         assert_eq!(machine.backed_up(&backup, |_| {}), 0);
     }
-    assert_eq!(machine.instance.backup_headers(&backup).unwrap().len(), 2);
+    assert_eq!(
+        machine
+            .instance
+            .backup_headers(std::slice::from_ref(&backup))
+            .unwrap()
+            .len(),
+        2
+    );
     assert_eq!(machine.created(&machine.path("also/made.mdf")), 0);
     symlink(machine.base.join("also/sub"), machine.base.join("in/c/link")).unwrap();
-    assert_eq!(machine.instance.backup_headers("c:\\link\\VLF.BAK").unwrap().len(), 2);
+    assert_eq!(
+        machine
+            .instance
+            .backup_headers(&["c:\\link\\VLF.BAK".to_owned()])
+            .unwrap()
+            .len(),
+        2
+    );
     let formatted = machine.backed_up(&backup, |request| request.format = true);
     assert_eq!(
-        (formatted, machine.instance.backup_headers(&backup).unwrap().len()),
+        (
+            formatted,
+            machine
+                .instance
+                .backup_headers(std::slice::from_ref(&backup))
+                .unwrap()
+                .len()
+        ),
         (0, 1)
     );
     fs::write(machine.base.join("also/empty"), "").unwrap();

@@ -270,6 +270,8 @@ pub struct Restore {
     pub snapshot: Option<String>,
     /// `MOVE 'logical' TO 'path'`, each a string constant or variable.
     pub moves: Vec<(Expression, Expression)>,
+    /// `AFTER` behind `STOPATMARK` or `STOPBEFOREMARK`: a string constant or a variable.
+    pub after: Option<Expression>,
     /// The rest of `WITH ...`.
     pub options: Vec<OptionValue>,
 }

@@ -58,6 +58,13 @@ pub enum TransactionName {
     Variable(String),
 }
 
+/// `WITH MARK ['description']` of BEGIN TRANSACTION.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransactionMark {
+    /// A string constant or a variable, if given.
+    pub description: Option<Expression>,
+}
+
 /// `IF condition statement [ELSE statement]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct If {

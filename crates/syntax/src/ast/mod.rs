@@ -278,8 +278,8 @@ pub enum StatementKind {
     BeginTransaction {
         /// Its name, if given.
         name: Option<TransactionName>,
-        /// `WITH MARK`: the description, empty if none is given.
-        mark: Option<String>,
+        /// `WITH MARK`.
+        mark: Option<TransactionMark>,
     },
     CommitTransaction {
         /// The name; SQL Server ignores it, and so should the executor.

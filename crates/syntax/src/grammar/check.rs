@@ -67,14 +67,11 @@ fn check_statement(statement: &Statement) -> Parsed<()> {
         StatementKind::DeclareCursor(cursor) | StatementKind::SetCursorVariable(cursor) => {
             check_cursor(statement.line, cursor)
         }
-        StatementKind::BeginTransaction { name: _, mark } => match mark {
-            Some(_) => refused(statement.line, "WITH MARK"),
-            None => Ok(()),
-        },
         StatementKind::BulkInsert(bulk) => check_bulk_insert(bulk),
         StatementKind::InsertBulk(bulk) => check_insert_bulk(statement.line, bulk),
         // Commits are durable whatever they ask for: DELAYED_DURABILITY is DISABLED. The executor reads all of the others.
         StatementKind::CommitTransaction { .. }
+        | StatementKind::BeginTransaction { .. }
         | StatementKind::Select(_)
         | StatementKind::Insert(_)
         | StatementKind::Update(_)

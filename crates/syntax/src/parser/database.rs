@@ -505,6 +505,7 @@ impl Parser<'_> {
             devices,
             snapshot,
             moves: Vec::new(),
+            after: None,
             options: Vec::new(),
         };
         if restore.snapshot.is_none() && self.eat_word("WITH")? {
@@ -522,7 +523,11 @@ impl Parser<'_> {
         }
         let option = self.outer_option()?;
         if self.at_word("AFTER") {
-            return Err(ParseError::not_supported(self.line(), "AFTER"));
+            if !matches!(option.name.as_str(), "STOPATMARK" | "STOPBEFOREMARK") || restore.after.is_some() {
+                return Err(self.unexpected());
+            }
+            self.advance()?;
+            restore.after = Some(self.text_or_variable()?);
         }
         restore.options.push(option);
         Ok(())

@@ -50,12 +50,10 @@ impl Parser<'_> {
         self.advance()?;
         let name = self.optional_transaction_name()?;
         let mut mark = None;
-        if name.is_some() && self.at_word("WITH") && self.eat_words(&["WITH", "MARK"])? {
-            mark = Some(if self.at_string() {
-                self.string()?
-            } else {
-                String::new()
-            });
+        if self.at_word("WITH") && self.eat_words(&["WITH", "MARK"])? {
+            let has_description = self.at_string() || self.token.kind == TokenKind::Variable;
+            let description = has_description.then(|| self.text_or_variable()).transpose()?;
+            mark = Some(TransactionMark { description });
         }
         Ok(StatementKind::BeginTransaction { name, mark })
     }

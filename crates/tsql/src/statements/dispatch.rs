@@ -153,7 +153,7 @@ impl Executor<'_> {
             Kind::Throw(throw) => return self.throw(throw.as_deref(), line),
             Kind::Execute(execute) => return self.execute(execute, line),
             Kind::ExecuteAs(_) | Kind::Revert(_) => self.switch_context(kind),
-            Kind::BeginTransaction { name, .. } => self.begin_transaction(name.as_ref()),
+            Kind::BeginTransaction { name, mark } => self.begin_transaction(name.as_ref(), mark.as_ref()),
             Kind::CommitTransaction { .. } => self.commit_transaction(),
             Kind::RollbackTransaction { name } => self.roll_back_transaction(name.as_ref()),
             Kind::SaveTransaction(name) => self.save_transaction(name),

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use engine::error::Result;
+use engine::log::LogMark;
 use engine::session::{Mark, USER_TRANSACTION};
 use engine::types::{Collation, Value};
 
 use super::executor::Executor;
-use crate::ast::{TRANSACTION_NAME_CHARACTERS_MAX, TransactionName};
+use crate::ast::{ExpressionKind, Literal, TRANSACTION_NAME_CHARACTERS_MAX, TransactionMark, TransactionName};
 use crate::messages;
 use crate::sink::{DoneKind, TransactionEvent};
 use crate::state::{SessionState, UnitFrame};
@@ -41,7 +42,7 @@ pub(crate) fn commit(session: &SessionState) -> Result<Option<TransactionEvent>>
         0 => Err(messages::commit_without_transaction()),
         _ if session.is_doomed() => Err(messages::transaction_doomed()),
         1 => {
-            let result = session.engine.borrow_mut().commit();
+            let result = commit_changes(session);
             session.set_transaction_count(0);
             session.close_cursors_at_end();
             result?;
@@ -52,6 +53,19 @@ pub(crate) fn commit(session: &SessionState) -> Result<Option<TransactionEvent>>
             Ok(None)
         }
     }
+}
+
+/// Commits what the session's transaction has changed. Its marks are noted in msdb once they are in the logs: what keeps them from being noted
+/// goes into the error log, for the transaction has committed.
+fn commit_changes(session: &SessionState) -> Result<()> {
+    let mut engine = session.engine.borrow_mut();
+    let result = engine.commit();
+    let marks = engine.take_committed_marks();
+    drop(engine);
+    if !marks.is_empty() {
+        session.instance.note_marks(&marks, &session.login.login);
+    }
+    result
 }
 
 /// Rolls back everything.
@@ -133,15 +147,31 @@ fn roll_back_to(session: &SessionState, position: usize) -> Result<()> {
 }
 
 impl Executor<'_> {
-    pub(super) fn begin_transaction(&mut self, name: Option<&TransactionName>) -> Result<()> {
+    pub(super) fn begin_transaction(
+        &mut self,
+        name: Option<&TransactionName>,
+        mark: Option<&TransactionMark>,
+    ) -> Result<()> {
         let name = match name {
             Some(name) => self.transaction_name(name)?.unwrap_or_default(),
             None => String::new(),
         };
+        if mark.is_some() && name.is_empty() {
+            return Err(messages::mark_without_name());
+        }
+        let description = mark.map(|mark| self.mark_description(mark)).transpose()?;
         // BEGIN TRANSACTION is itself one of the statements that begin an implicit transaction (sql-docs, SET
         // IMPLICIT_TRANSACTIONS).
         let implicit = self.begin_implicit();
         let begun = begin(self.session, &name);
+        if let Some(description) = description {
+            let mark = LogMark::new(name.trim_end_matches(' '), &description);
+            let is_first = self.session.engine.borrow_mut().mark_in_log(mark);
+            if !is_first {
+                let ignored = messages::marked_already();
+                self.inform(ignored.number, ignored.severity, self.statement.line, ignored.message)?;
+            }
+        }
         self.transaction_done((implicit.or(begun), true))
     }
 
@@ -211,6 +241,21 @@ impl Executor<'_> {
             self.session.set_transaction_count(0);
         }
         result
+    }
+
+    /// The description of a mark; empty if it is not given, or NULL.
+    fn mark_description(&self, mark: &TransactionMark) -> Result<String> {
+        let variable = match mark.description.as_ref().map(|description| &description.kind) {
+            Some(ExpressionKind::Literal(Literal::Text(text) | Literal::NationalText(text))) => return Ok(text.clone()),
+            Some(ExpressionKind::Variable(variable)) => variable,
+            Some(_) | None => return Ok(String::new()),
+        };
+        let scalar = self.batch.scope.scalar(variable);
+        let (slot, _) = scalar.ok_or_else(|| messages::variable_not_declared(variable))?;
+        Ok(match self.context().variable(slot) {
+            Value::Text(text) => text.to_string(),
+            _ => String::new(),
+        })
     }
 
     /// The name of a transaction or savepoint: NULL is none; a variable's text is cut to what a name can have.
@@ -325,7 +370,7 @@ impl Executor<'_> {
             // A trigger has begun a transaction and left it open: the statement is part of it.
             Ok(value) if self.session.transaction_count() > 0 => Ok(value),
             Ok(value) => {
-                self.session.engine.borrow_mut().commit()?;
+                commit_changes(self.session)?;
                 Ok(value)
             }
             Err(error) => {

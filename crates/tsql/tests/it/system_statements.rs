@@ -348,7 +348,7 @@ fn backups_fail_with_sql_servers_numbers() {
             &[3035, 3013],
         ),
         (
-            "backup database vlf to disk = 'c:\\b.bak', disk = 'c:\\c.bak'",
+            "backup database vlf to disk = 'c:\\b.bak' mirror to disk = 'c:\\c.bak'",
             &[40517],
         ),
         ("backup database vlf to device", &[3206]),
@@ -357,7 +357,7 @@ fn backups_fail_with_sql_servers_numbers() {
         ("restore database vlf from disk = 'NUL'", &[3254, 3013]),
         (
             "restore database vlf from disk = 'c:\\b.bak' with stopatmark = 'here'",
-            &[40517],
+            &[4334, 3013],
         ),
     ] {
         assert_eq!(machine.failed(batch), numbers, "{batch}");

@@ -2,10 +2,11 @@
 //!
 //! | table | a row for |
 //! |---|---|
-//! | `backupmediaset`, `backupmediafamily` | a media file, when its first set is written or restored here |
+//! | `backupmediaset`, `backupmediafamily` | a media set and each of its files, when the first set is written or restored here |
 //! | `backupset` | a set |
 //! | `backupfile`, `backupfilegroup` | a file of the set's database, a filegroup |
 //! | `restorehistory` | a RESTORE that restored a set |
+//! | `logmarkhistory` | a mark, in each database whose log has it (SQL Server docs, "logmarkhistory") |
 //! | `restorefile`, `restorefilegroup` | a file that it created or filled, a filegroup of the set |
 //!
 //! The rows of one statement are one transaction, which is durable when the statement ends. It comes last and changes neither the media
@@ -14,15 +15,15 @@
 //!
 //! The newest [`SETS_KEPT`] sets are kept. Each new one deletes older ones, at most [`SETS_DELETED_AT_ONCE`].
 
-use super::rows::{HistoryRow, HistorySet, drive_of, number, text, time};
+use super::rows::{HistoryRow, HistorySet, drive_of, lsn, number, text, time};
 use super::{Msdb, beginning_with, value_in};
-use crate::backup::{MadeSet, RestoreRequest};
+use crate::backup::{MadeSet, RestoreRequest, StopPoint};
 use crate::cancel;
 use crate::error::{Error, Result};
 use crate::instance::{Instance, MSDB};
 use crate::lock::Mode;
 use crate::seams::DateTimeTicks;
-use crate::session::{Session, Table};
+use crate::session::{CommittedMark, Session, Table};
 use crate::store::ReadMode;
 use crate::types::Value;
 use std::ops::Bound;
@@ -148,6 +149,7 @@ impl Msdb<'_> {
 
     fn note_restore(&mut self, set_id: i32, restored: &RestoredSet<'_>) -> Result<()> {
         let request = restored.request;
+        let stop = request.stop_at.as_ref();
         let history = self.table("restorehistory")?;
         let number_of_restore = self.insert(
             &history,
@@ -163,7 +165,15 @@ impl Msdb<'_> {
                     Value::Bit(request.after == crate::backup::AfterRestore::Recovery),
                 ),
                 ("restart", Value::Bit(false)),
-                ("stop_at", request.stop_at.map_or(Value::Null, time)),
+                ("stop_at", stop.and_then(StopPoint::time).map_or(Value::Null, time)),
+                (
+                    "stop_at_mark_name",
+                    stop.and_then(StopPoint::mark).map_or(Value::Null, text),
+                ),
+                (
+                    "stop_before",
+                    stop.map_or(Value::Null, |stop| Value::Bit(stop.is_before())),
+                ),
                 (
                     "device_count",
                     Value::TinyInt(u8::try_from(restored.set.families.len()).unwrap_or(u8::MAX)),
@@ -207,9 +217,9 @@ pub enum OldHistory {
 }
 
 impl Instance {
-    /// Notes a set that was made. `device` is the media file.
-    pub(in crate::instance) fn note_backup(&self, made: &MadeSet, device: &str) -> Result<()> {
-        let set = HistorySet::of(&made.description, &made.label, device);
+    /// Notes a set that was made. `devices` are the media files, in the order of their families.
+    pub(in crate::instance) fn note_backup(&self, made: &MadeSet, devices: &[String]) -> Result<()> {
+        let set = HistorySet::of(&made.description, &made.label, devices);
         self.told_if_not_noted(self.in_msdb(|msdb| msdb.note_set(&set).map(|_| ())))
     }
 
@@ -225,6 +235,34 @@ impl Instance {
             };
             msdb.note_restore(set_id, restored)
         }))
+    }
+
+    /// Notes the marks that a transaction has left in logs; what keeps them from being noted goes into the error log.
+    pub fn note_marks(&self, marks: &[CommittedMark], user: &str) {
+        let noted = self.in_msdb(|msdb| {
+            let history = msdb.table("logmarkhistory")?;
+            for CommittedMark {
+                database,
+                mark,
+                committed,
+            } in marks
+            {
+                let description = Some(mark.description()).filter(|description| !description.is_empty());
+                let row = vec![
+                    ("database_name", text(database)),
+                    ("mark_name", text(mark.name())),
+                    ("description", description.map_or(Value::Null, text)),
+                    ("user_name", text(user)),
+                    ("lsn", lsn(committed.lsn)),
+                    ("mark_time", time(committed.time)),
+                ];
+                msdb.insert(&history, row)?;
+            }
+            Ok(())
+        });
+        if let Err(error) = noted {
+            self.env.errorlog.write_error("Server", &error);
+        }
     }
 
     /// 3009 in the place of what kept history from being written, which the error log has.

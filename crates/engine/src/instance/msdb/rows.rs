@@ -66,7 +66,7 @@ pub(super) fn time(time: DateTimeTicks) -> Value {
     }
 }
 
-fn lsn(lsn: Lsn) -> Value {
+pub(super) fn lsn(lsn: Lsn) -> Value {
     Value::Decimal(Decimal::new(
         i128::try_from(lsn.to_numeric()).unwrap_or(i128::MAX),
         25,
@@ -96,11 +96,10 @@ fn recovery_model(number: u8) -> &'static str {
 }
 
 /// The columns of `backupset` that are the same for every set.
-fn same_of_every_set() -> [(&'static str, Value); 21] {
+fn same_of_every_set() -> [(&'static str, Value); 20] {
     [
         ("first_family_number", Value::TinyInt(1)),
         ("first_media_number", Value::SmallInt(1)),
-        ("last_family_number", Value::TinyInt(1)),
         ("last_media_number", Value::SmallInt(1)),
         ("catalog_family_number", Value::TinyInt(1)),
         ("catalog_media_number", Value::SmallInt(1)),
@@ -243,14 +242,16 @@ fn filegroup_row(filegroup: &FilegroupEntry) -> HistoryRow {
 }
 
 impl HistorySet {
-    /// A set of ours. `device` is the media file.
-    pub(in crate::instance) fn of(set: &SetDescription, label: &MediaLabel, device: &str) -> HistorySet {
+    /// A set of ours. `devices` are the media files, in the order of their families.
+    pub(in crate::instance) fn of(set: &SetDescription, label: &MediaLabel, devices: &[String]) -> HistorySet {
+        let families = Value::TinyInt(u8::try_from(label.families).unwrap_or(u8::MAX));
+        let last_family = ("last_family_number", families.clone());
         let uuid = Value::UniqueIdentifier(label.guid);
         let name = Some(&label.name).filter(|name| !name.is_empty());
         HistorySet {
             set_guid: set.set_guid,
             letter: set.kind.letter(),
-            set: set_row(set),
+            set: set_row(set).into_iter().chain([last_family]).collect(),
             files: set.files.iter().map(|file| file_row(set, file)).collect(),
             filegroups: match set.filegroups.is_empty() {
                 true => vec![filegroup_row(&FilegroupEntry::primary(set.family_guid))],
@@ -258,8 +259,8 @@ impl HistorySet {
             },
             media_guid: label.guid,
             media: vec![
-                ("media_uuid", uuid.clone()),
-                ("media_family_count", Value::TinyInt(1)),
+                ("media_uuid", uuid),
+                ("media_family_count", families),
                 ("name", text_or_null(name)),
                 ("software_name", text("vlflab")),
                 ("software_vendor_id", Value::Int(SOFTWARE_VENDOR)),
@@ -269,15 +270,25 @@ impl HistorySet {
                 ("is_compressed", Value::Bit(set.compressed)),
                 ("is_encrypted", Value::Bit(false)),
             ],
-            families: vec![vec![
-                ("family_sequence_number", Value::TinyInt(1)),
-                ("media_family_id", uuid),
-                ("media_count", Value::Int(1)),
-                ("physical_device_name", text(device)),
-                ("device_type", Value::TinyInt(DEVICE_DISK)),
-                ("physical_block_size", Value::Int(BLOCK_BYTES)),
-                ("mirror", Value::TinyInt(0)),
-            ]],
+            families: devices
+                .iter()
+                .zip(1..)
+                .map(|(device, family)| family_row(label, device, family))
+                .collect(),
         }
     }
+}
+
+/// The row of `backupmediafamily` of one file of the media.
+fn family_row(label: &MediaLabel, device: &str, family: u16) -> HistoryRow {
+    let number = u8::try_from(family).unwrap_or(u8::MAX);
+    vec![
+        ("family_sequence_number", Value::TinyInt(number)),
+        ("media_family_id", Value::UniqueIdentifier(label.family_guid(family))),
+        ("media_count", Value::Int(1)),
+        ("physical_device_name", text(device)),
+        ("device_type", Value::TinyInt(DEVICE_DISK)),
+        ("physical_block_size", Value::Int(BLOCK_BYTES)),
+        ("mirror", Value::TinyInt(0)),
+    ]
 }

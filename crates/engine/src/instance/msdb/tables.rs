@@ -282,6 +282,20 @@ pub(super) const TABLES: &[MsdbTable] = &[
         columns: &[("restore_history_id", INT), ("filegroup_name", nvarchar(128))],
     },
     MsdbTable {
+        name: "logmarkhistory",
+        key_columns: 0,
+        is_numbered: false,
+        indexes: &[],
+        columns: &[
+            ("database_name", nvarchar(128)),
+            ("mark_name", nvarchar(128)),
+            ("description", nvarchar(255)),
+            ("user_name", nvarchar(128)),
+            ("lsn", LSN),
+            ("mark_time", DATETIME),
+        ],
+    },
+    MsdbTable {
         name: "suspect_pages",
         key_columns: 0,
         is_numbered: false,

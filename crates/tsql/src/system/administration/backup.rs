@@ -7,7 +7,7 @@ use engine::seams::{WorkKind, WorkUnderWay};
 
 use super::super::{Host, SystemContext};
 use super::refuse_backup_in_transaction;
-use super::with_options::{Options, admit, path_of, reference, sent, unsupported};
+use super::with_options::{Options, admit, ended, paths_of, reference, sent, unsupported};
 use crate::ast::Backup;
 use crate::grammar::BACKUP_OPTIONS;
 
@@ -18,7 +18,8 @@ pub fn backup(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Back
     } else {
         BackupKind::Database
     };
-    refuse_backup_in_transaction(host, if statement.log { "BACKUP LOG" } else { "BACKUP DATABASE" })?;
+    let command = if statement.log { "BACKUP LOG" } else { "BACKUP DATABASE" };
+    refuse_backup_in_transaction(host, command)?;
     if !statement.files.is_empty() {
         return Err(unsupported("FILE"));
     }
@@ -28,7 +29,10 @@ pub fn backup(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Back
     let database = reference(host, &statement.database)?;
     let mut request = request_of(host, statement)?;
     request.kind = kind;
-    request.path = path_of(host, &statement.devices)?;
+    let paths = paths_of(host, &statement.devices);
+    let mut paths = ended(host, command, paths)?.into_iter();
+    request.path = paths.next().unwrap_or_default();
+    request.further_paths = paths.collect();
     request.user = context.login.to_owned();
     let instance = context.instance;
     let work = match kind {

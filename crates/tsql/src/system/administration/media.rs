@@ -11,13 +11,20 @@ use engine::types::{Collation, Length, SqlType, Value};
 use super::super::{Host, SystemContext, Table};
 use super::backup::report;
 use super::foreign::{self, media::Asked};
-use super::with_options::{Options, paths_of, sent};
+use super::with_options::{Options, ended, paths_of, sent};
 use crate::ast::{Restore, RestoreKind};
 use crate::views::{SystemRow, datetime, lsn_number, system_row};
 
 /// Runs one of them.
 pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: &Restore) -> Result<()> {
-    let paths = paths_of(host, &statement.devices)?;
+    let command = match statement.kind {
+        RestoreKind::HeaderOnly => "RESTORE HEADERONLY",
+        RestoreKind::FileListOnly => "RESTORE FILELIST",
+        RestoreKind::LabelOnly => "RESTORE LABELONLY",
+        RestoreKind::VerifyOnly | RestoreKind::Database | RestoreKind::Log => "VERIFY DATABASE",
+    };
+    let paths = paths_of(host, &statement.devices);
+    let paths = ended(host, command, paths)?;
     let (mut file, mut step, mut checksum) = (None, None, false);
     let mut options = Options::new(host, &statement.options);
     while let Some(option) = options.next() {
@@ -36,18 +43,14 @@ pub(super) fn show(context: &SystemContext<'_>, host: &mut dyn Host, statement: 
         step,
         checksum,
     };
-    let [path] = &paths[..] else {
-        let files = foreign::opened_all(context, &paths)?;
-        return foreign::media::show(host, &asked, files);
-    };
-    let Err(failed) = own(context, host, path, &asked) else {
+    let Err(failed) = own(context, host, &paths, &asked) else {
         return Ok(());
     };
     let failed = match failed {
         Refused::ByMedia(errors) => errors,
         Refused::Otherwise(error) => return Err(error),
     };
-    match foreign::opened(context, Some(path), &failed) {
+    match foreign::opened(context, &paths, &failed) {
         Some(files) => foreign::media::show(host, &asked, files),
         None => Err(sent(host, failed)),
     }
@@ -76,24 +79,24 @@ impl From<Vec<Error>> for Refused {
 fn own(
     context: &SystemContext<'_>,
     host: &mut dyn Host,
-    path: &str,
+    paths: &[String],
     asked: &Asked<'_>,
 ) -> std::result::Result<(), Refused> {
     let instance = context.instance;
     let is_meant = |set: &SetDescription| asked.position.is_none_or(|file| set.position == file);
     if asked.checksum && asked.kind != RestoreKind::HeaderOnly {
-        require_checksums(instance.backup_headers(path)?.iter().filter(|set| is_meant(set)))?;
+        require_checksums(instance.backup_headers(paths)?.iter().filter(|set| is_meant(set)))?;
     }
     match asked.kind {
         RestoreKind::HeaderOnly => {
-            let sets = instance.backup_headers(path)?;
+            let sets = instance.backup_headers(paths)?;
             if asked.checksum {
                 require_checksums(sets.iter().filter(|set| is_meant(set)))?;
             }
             table(sets.into_iter().filter(is_meant).map(Header)).send(host)?;
         }
         RestoreKind::FileListOnly => {
-            let set = instance.backup_file_list(path, asked.position)?;
+            let set = instance.backup_file_list(paths, asked.position)?;
             let listed = |file: &BackupFile| ListedFile {
                 base: set.differential_base.filter(|_| !file.file.log),
                 filegroup: set.filegroup_of(&file.file),
@@ -101,8 +104,8 @@ fn own(
             };
             table(set.files.iter().map(listed)).send(host)?;
         }
-        RestoreKind::LabelOnly => table([Label(instance.backup_label(path)?)]).send(host)?,
-        _ => verify(context, host, path, asked)?,
+        RestoreKind::LabelOnly => table(instance.backup_labels(paths)?.into_iter().map(Label)).send(host)?,
+        _ => verify(context, host, paths, asked)?,
     }
     Ok(())
 }
@@ -110,13 +113,13 @@ fn own(
 fn verify(
     context: &SystemContext<'_>,
     host: &mut dyn Host,
-    path: &str,
+    paths: &[String],
     asked: &Asked<'_>,
 ) -> std::result::Result<(), Vec<Error>> {
     let instance = context.instance;
     let work = instance.env.begin_work(WorkKind::Verify, "", 0);
     let mut told = 0;
-    instance.verify_backup(path, asked.position, &mut |event| {
+    instance.verify_backup(paths, asked.position, &mut |event| {
         if let (
             Some(step),
             BackupEvent::Progress {
@@ -301,9 +304,9 @@ struct Label(MediaLabel);
 system_row!(Label {
     "MediaName" NAME => |row| row.0.name.as_str().into();
     "MediaSetId" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.guid);
-    "FamilyCount" SqlType::Int => |_| 1.into();
-    "FamilySequenceNumber" SqlType::Int => |_| 1.into();
-    "MediaFamilyId" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.guid);
+    "FamilyCount" SqlType::Int => |row| i32::from(row.0.families).into();
+    "FamilySequenceNumber" SqlType::Int => |row| i32::from(row.0.family).into();
+    "MediaFamilyId" SqlType::UniqueIdentifier => |row| Value::UniqueIdentifier(row.0.family_guid(row.0.family));
     "MediaSequenceNumber" SqlType::Int => |_| 1.into();
     "MediaLabelPresent" SqlType::TinyInt => |_| Value::TinyInt(0);
     "MediaDescription" SqlType::NVarChar(Length::Limited(255)) => |_| Value::Null;

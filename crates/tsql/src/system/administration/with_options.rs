@@ -1,5 +1,6 @@
 //! Common parts of BACKUP and RESTORE: devices, the options after WITH, and several errors for one failure.
 
+use engine::backup::FAMILIES_MAX;
 use engine::error::{Error, Result};
 
 use super::super::{Host, text_of};
@@ -36,16 +37,14 @@ pub(super) fn reference(host: &mut dyn Host, reference: &DatabaseReference) -> R
     }
 }
 
-/// The path of the one device.
-pub(super) fn path_of(host: &mut dyn Host, devices: &[BackupDevice]) -> Result<String> {
-    match devices {
-        [device] => path_of_one(host, device),
-        _ => Err(unsupported("several backup devices")),
-    }
-}
-
 /// The paths of all devices.
+///
+/// # Errors
+/// 3205 for more than a media set can have.
 pub(super) fn paths_of(host: &mut dyn Host, devices: &[BackupDevice]) -> Result<Vec<String>> {
+    if devices.len() > usize::from(FAMILIES_MAX) {
+        return Err(Error::too_many_devices(FAMILIES_MAX));
+    }
     devices.iter().map(|device| path_of_one(host, device)).collect()
 }
 
@@ -60,6 +59,16 @@ fn path_of_one(host: &mut dyn Host, device: &BackupDevice) -> Result<String> {
             Err(Error::new(3206, 16, 1, text))
         }
         kind => Err(unsupported(kind)),
+    }
+}
+
+/// Lets 3013 follow what is wrong with a statement's options and devices, where it does in SQL Server: 3031, 3205, 4334.
+pub(super) fn ended<T>(host: &mut dyn Host, command: &str, outcome: Result<T>) -> Result<T> {
+    match outcome {
+        Err(error) if [3031, 3205, 4334].contains(&error.number) => {
+            Err(sent(host, vec![error, Error::terminating_abnormally(command)]))
+        }
+        outcome => outcome,
     }
 }
 

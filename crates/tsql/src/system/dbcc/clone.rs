@@ -106,7 +106,7 @@ fn back_up(command: &Command<'_>, host: &mut dyn Host, target: &str) -> Result<(
         return failed(host, &errors, message(12624, "Clone backup failed.".to_owned()));
     }
     let path = instance.device_path(&request.path);
-    if let Err(errors) = instance.verify_backup(&request.path, None, &mut |_| Ok(())) {
+    if let Err(errors) = instance.verify_backup(std::slice::from_ref(&request.path), None, &mut |_| Ok(())) {
         let text = format!("RESTORE VERIFY failed on the clone backup {path}");
         return failed(host, &errors, message(12625, text));
     }

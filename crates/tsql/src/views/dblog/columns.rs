@@ -207,6 +207,7 @@ pub(super) const TRANSACTION_NAME: usize = place("Transaction Name");
 pub(super) const TRANSACTION_SID: usize = place("Transaction SID");
 pub(super) const XACT_ID: usize = place("Xact ID");
 pub(super) const END_TIME: usize = place("End Time");
+pub(super) const MARK_NAME: usize = place("Mark Name");
 pub(super) const OLDEST_ACTIVE_LSN: usize = place("Oldest Active LSN");
 pub(super) const NUMBER_OF_LOCKS: usize = place("Number of Locks");
 pub(super) const LOCK_INFORMATION: usize = place("Lock Information");

@@ -9,10 +9,11 @@
 //! | Previous Page LSN | the change before this one of the record's first page, where records have links |
 //! | Log Reserve | set aside for undoing the record, in bytes |
 //! | RowLog Contents 0 ... | as in SQL Server's records: row, key, locks of an insert; row, locks of a delete; before, after, key, locks of a change |
-//! | Description | name and SID of a beginning transaction; COMPENSATION where a change is undone |
+//! | Mark Name | of the mark of a marked transaction, in its LOP_COMMIT_XACT |
+//! | Description | name and SID of a beginning transaction; COMPENSATION where a change is undone; the description of a mark |
 
 use engine::error::Result;
-use engine::log::{LogRecord, RecordKind, TransactionId};
+use engine::log::{LogMark, LogRecord, RecordKind, TransactionId};
 use engine::page::{Change, PageId, PageKind, PageOperation, UndoKind};
 use engine::recovery::ActiveEntry;
 use engine::seams::DateTimeTicks;
@@ -74,7 +75,7 @@ impl RowMaker {
         match header.kind {
             RecordKind::Change | RecordKind::Compensation => self.put_change(record, &mut row)?,
             RecordKind::Begin => self.put_begin(record, &mut row),
-            RecordKind::Commit | RecordKind::Abort => row[columns::END_TIME] = time(record.payload, 0),
+            RecordKind::Commit | RecordKind::Abort => put_end(record, &mut row),
             RecordKind::CheckpointBegin => row[columns::CHECKPOINT_BEGIN] = time(record.payload, 0),
             RecordKind::CheckpointActive => put_active(record.payload, &mut row),
             RecordKind::CheckpointEnd => {
@@ -314,6 +315,16 @@ fn put_locks(locks: &[LoggedLock], (database, unit): (u16, Option<(i64, UnitKind
 
 fn lock_name(mode: &str) -> String {
     mode.replace('-', "_").to_uppercase()
+}
+
+/// The end of a transaction; and its mark, if it has one, with the description in `Description`.
+fn put_end(record: &LogRecord<'_>, row: &mut [Value]) {
+    row[columns::END_TIME] = time(record.payload, 0);
+    let is_commit = record.header.kind == RecordKind::Commit;
+    if let Some(mark) = LogMark::of_commit(record.payload).filter(|_| is_commit) {
+        row[columns::MARK_NAME] = mark.name().into();
+        row[columns::DESCRIPTION] = mark.description().into();
+    }
 }
 
 fn put_active(payload: &[u8], row: &mut [Value]) {

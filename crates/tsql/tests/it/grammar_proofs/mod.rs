@@ -819,6 +819,16 @@ pub const PROOFS: &[(&str, &str, Proof)] = &[
             "Msg 241",
         ),
     ),
+    (
+        "RESTORE WITH",
+        "STOPATMARK",
+        Test("log_marks", "a_restore_stops_at_a_mark_or_before_it"),
+    ),
+    (
+        "RESTORE WITH",
+        "STOPBEFOREMARK",
+        Test("log_marks", "a_restore_stops_at_a_mark_or_before_it"),
+    ),
     ("DBCC", "CHECKALLOC", Answers("dbcc checkalloc", "CHECKALLOC found 0")),
     (
         "DBCC",

@@ -16,7 +16,7 @@
 //! STOPAT stops at the first transaction that committed later. A set with pages must end before that time (4338). Times are those of the
 //! server that wrote the log.
 
-use engine::backup::AfterRestore;
+use engine::backup::{AfterRestore, StopPoint};
 use engine::catalog::{ForeignPath, ForeignRestore, ForeignSet, StoredLsn};
 use engine::clock::DateTimeTicks;
 use engine::error::{Error, Result};
@@ -270,7 +270,7 @@ fn stop_in(
     before: Option<&ForeignRestore>,
 ) -> Result<Stop> {
     let set = given.set();
-    let time = work.request.stop_at;
+    let time = work.request.stop_at.as_ref().and_then(StopPoint::time);
     let ends = Ends::in_log(&reader(logs), time.map(record_time)).map_err(|fault| damaged(given.path(), &fault))?;
     let newest = ends.newest_before.map(|time| (time.days as i32, time.ticks));
     let at = ends.first_after.map(stored);

@@ -43,25 +43,14 @@ const FILES_MAX: usize = 32_767;
 /// The error of a restore that its disks have no room for; 3119 follows it.
 const NO_ROOM: i32 = 3257;
 
-/// The file that 3241 was said of, if it is a backup of SQL Server.
-pub(super) fn opened(context: &SystemContext<'_>, path: Option<&str>, errors: &[Error]) -> Option<Vec<ForeignFile>> {
+/// The files of a media set of which 3241 was said, if all of them are backups of SQL Server.
+pub(super) fn opened(context: &SystemContext<'_>, paths: &[String], errors: &[Error]) -> Option<Vec<ForeignFile>> {
     errors.iter().find(|error| error.number == 3241)?;
-    let file = context.instance.open_foreign(path?).ok()?;
-    is_media(&file).then(|| vec![file])
-}
-
-/// The files of a media set of several devices. Only SQL Server's have several.
-///
-/// # Errors
-/// 3201 for a file that cannot be opened, 40517 when one of them is not SQL Server's.
-pub(super) fn opened_all(context: &SystemContext<'_>, paths: &[String]) -> Result<Vec<ForeignFile>> {
-    let several = || unsupported("several backup devices");
-    let open = |path: &String| match context.instance.open_foreign(path) {
-        Err(error) if error.number == 3241 => Err(several()),
-        Ok(file) if !is_media(&file) => Err(several()),
-        opened => opened,
+    let open = |path: &String| {
+        let file = context.instance.open_foreign(path).ok()?;
+        is_media(&file).then_some(file)
     };
-    paths.iter().map(open).collect()
+    (!paths.is_empty()).then(|| paths.iter().map(open).collect())?
 }
 
 fn is_media(file: &ForeignFile) -> bool {
@@ -140,6 +129,9 @@ pub(super) fn recover(
 fn refuse_options(request: &RestoreRequest) -> Result<()> {
     if request.standby.is_some() {
         return Err(unsupported("STANDBY with a backup of SQL Server"));
+    }
+    if request.stop_at.as_ref().is_some_and(|stop| stop.time().is_none()) {
+        return Err(unsupported("STOPATMARK or STOPBEFOREMARK with a backup of SQL Server"));
     }
     match request.checksum {
         true => Err(unsupported("CHECKSUM with a backup of SQL Server")),
