@@ -1,7 +1,7 @@
 //! REBUILD and REORGANIZE of one partition: which storage is another one, and what is refused. A table of many partitions: its statements and
 //! views do not go over all partitions for each of them.
 //!
-//! Depth: 1,000 partitions, one operation in 8 with a power cut; deep: 15,000, the most there may be, and every one.
+//! Depth: 1,000 partitions, one operation in 2 with a power cut; deep: 15,000, the most there may be, and every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::partitions::{counts, policies, with_functions};
@@ -144,7 +144,7 @@ fn a_power_cut_leaves_the_former_partition_or_the_new_one() {
             story.run("checkpoint");
             story
         };
-        let sample = workbench::sample("operations of rebuilt partitions with a power cut", 8);
+        let sample = workbench::sample("operations of rebuilt partitions with a power cut", 2);
         cut_everywhere(&REBUILDS, sample, begin, storage_and_rows, |story, _| {
             story.run("use d insert t values (1000, 1) delete t where id = 1000");
         });
