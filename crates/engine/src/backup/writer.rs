@@ -140,22 +140,27 @@ pub enum MediaPlace {
     },
 }
 
+/// What the devices have.
+struct Looked {
+    /// In the order of their families, each with the place where its part of the set begins.
+    found: Vec<(Found, u64)>,
+    /// Of the set, from 1.
+    position: u32,
+    /// Of media that are written on.
+    label: Option<MediaLabel>,
+}
+
 /// A device, and what is found there.
 struct Found {
     device: String,
     place: MediaPlace,
 }
 
-/// Looks at the media of all devices before any of them is changed. Answers them in the order of their families, each with the place where its
-/// part of the set begins, and the label of media that are written on.
+/// Looks at the media of all devices before any of them is changed.
 ///
 /// # Errors
 /// Those of [`MediaReader::open`] and of [`MediaSet::whole`]; 3132 when some of the files exist and others do not.
-fn look(
-    env: &Environment,
-    places: Vec<(String, MediaPlace)>,
-    options: &MediaOptions<'_>,
-) -> Result<(Vec<(Found, u64)>, u32, Option<MediaLabel>)> {
+fn look(env: &Environment, places: Vec<(String, MediaPlace)>, options: &MediaOptions<'_>) -> Result<Looked> {
     let (mut existing, mut formers) = (Vec::new(), Vec::new());
     let given = places.len();
     for (device, place) in &places {
@@ -180,7 +185,11 @@ fn look(
         let found = places
             .into_iter()
             .map(|(device, place)| (Found { device, place }, LABEL_BYTES));
-        return Ok((found.collect(), 1, None));
+        return Ok(Looked {
+            found: found.collect(),
+            position: 1,
+            label: None,
+        });
     };
     let (position, label) = (set.set_count() + 1, set.label().clone());
     let mut places = places;
@@ -190,7 +199,11 @@ fn look(
         let (device, place) = places.swap_remove(at.ok_or_else(|| Error::assertion("media without a device"))?);
         found.push((Found { device, place }, end));
     }
-    Ok((found, position, Some(label)))
+    Ok(Looked {
+        found,
+        position,
+        label: Some(label),
+    })
 }
 
 /// What a file's part of a set is written to.
@@ -425,9 +438,9 @@ impl SetWriter {
     /// 3201 when a file cannot be made; 3241 and its kin when one that is there is damaged, 3132, 3227, 3231 and 3258 when those that are there are not
     /// all files of one media set, and FORMAT is not asked for.
     pub fn open(env: &Environment, places: Vec<(String, MediaPlace)>, options: &MediaOptions<'_>) -> Result<SetWriter> {
-        let (found, position, known) = look(env, places, options)?;
-        let (families, is_new) = (found.len() as u16, known.is_none()); // at most 64
-        let label = known.unwrap_or_else(|| MediaLabel {
+        let Looked { found, position, label } = look(env, places, options)?;
+        let (families, is_new) = (found.len() as u16, label.is_none()); // at most 64
+        let label = label.unwrap_or_else(|| MediaLabel {
             guid: options.set_guid,
             created: env.clock.wall_ticks(),
             name: options.media_name.to_string(),

@@ -76,11 +76,9 @@ impl Session {
     /// # Errors
     /// 823 when a boot record cannot be written.
     pub(super) fn note_mark(&self) -> Result<()> {
-        let marked = self
-            .parts
-            .iter()
-            .filter(|part| self.log_mark.is_some() && part.counts());
-        marked.map(|part| part.database.note_marks()).collect()
+        let is_marked = self.log_mark.is_some();
+        let mut parts = self.parts.iter().filter(|part| is_marked && part.counts());
+        parts.try_for_each(|part| part.database.note_marks())
     }
 
     fn mark_of(&self, part: &Part) -> Vec<u8> {
