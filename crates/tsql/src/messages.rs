@@ -3,6 +3,7 @@
 //! The table has a row for each message, and each row is a function. Texts follow Microsoft's list of "Database Engine events and errors"
 //! (sql-docs). The engine's own errors are in `engine::error`, syntax errors in [`syntax::error`].
 
+mod application_locks;
 mod bulk_files;
 mod clr;
 mod cursors;
@@ -16,6 +17,7 @@ mod security;
 mod standalone;
 mod temporal;
 
+pub(crate) use application_locks::*;
 pub(crate) use bulk_files::*;
 pub(crate) use clr::*;
 pub(crate) use cursors::*;
@@ -978,18 +980,6 @@ pub fn type_name(sql_type: SqlType) -> &'static str {
         SqlType::Decimal { .. } => "numeric",
         other => other.name(),
     }
-}
-
-/// 1224 to 1227: a word that no application lock knows; `part` is what the word was to be.
-pub fn invalid_application_lock(part: &str, callee: &str, state: u8) -> Error {
-    let number = match part {
-        "resource" => 1224,
-        "mode" => 1225,
-        "owner" => 1226,
-        _ => 1227,
-    };
-    let text = format!("An invalid application lock {part} was passed to {callee}.");
-    Error::new(number, 16, state, text)
 }
 
 /// 6850: a name that xml has not.

@@ -153,11 +153,12 @@ fn random(arguments: &[String], sql_type: SqlType) -> Option<Vec<String>> {
             return None;
         }
         let value = convert(&Value::from(text.as_str()), TEXT, sql_type, None).ok()?;
-        let shown = convert(&value, sql_type, TEXT, Some(2)).ok()?;
+        // All cents of money are shown by style 2; the styles of other numbers show more digits than were written.
+        let is_money = matches!(sql_type, SqlType::Money | SqlType::SmallMoney);
+        let shown = convert(&value, sql_type, TEXT, is_money.then_some(2)).ok()?;
         let shown = shown.as_str()?.to_owned();
         let number: f64 = digits.parse().ok()?;
         let number = if text.starts_with('-') { -number } else { number };
-        let is_money = matches!(sql_type, SqlType::Money | SqlType::SmallMoney);
         let shown = match is_money && shown.contains('.') {
             true => shown.trim_end_matches('0').trim_end_matches('.').to_owned(),
             false => shown,

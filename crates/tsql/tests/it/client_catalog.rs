@@ -248,25 +248,3 @@ fn texts_are_prepared_and_executed_by_handle_from_t_sql() {
     let returned = "declare @h int, @r int exec @r = sp_prepare @h output, null, N'select 1' select @r, sign(@h)";
     assert_eq!(rows(&mut one, returned), "0 1");
 }
-
-/// Sequelize asks for the columns of indexes without an order among those of one index, and takes what comes for the order of the index: SQL
-/// Server reads `sys.index_columns` along its key.
-#[test]
-fn columns_of_an_index_come_in_its_order() {
-    let instance = instance();
-    let mut one = session(&instance);
-    run(
-        &mut one,
-        &[
-            "create table t (a int, b int, c int, d int, e int) create index i on t (d, b, e) include (a) create unique index j on t (c, a)
-           create table u (x int, y int, index i (y, x))",
-        ],
-    );
-    let question = "SELECT I.[name] AS [index_name], C.[name] AS [column_name], IC.[is_descending_key], IC.[is_included_column],
-        I.[is_unique], I.[is_primary_key], I.[is_unique_constraint] FROM sys.indexes I INNER JOIN sys.index_columns IC
-        ON IC.index_id = I.index_id AND IC.object_id = I.object_id INNER JOIN sys.columns C ON IC.object_id = C.object_id AND
-        IC.column_id = C.column_id WHERE I.[object_id] = OBJECT_ID(N'dbo.t', 'U') ORDER BY I.[name]";
-    let found = rows(&mut one, question);
-    let names: Vec<&str> = found.split('|').map(|row| row.split(' ').nth(1).unwrap()).collect();
-    assert_eq!(names, ["d", "b", "e", "a", "c", "a"], "{found}");
-}

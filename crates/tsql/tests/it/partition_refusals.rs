@@ -53,7 +53,6 @@ const REFUSED: &[(&str, i32)] = &[
     ),
     ("alter table t drop column id", 4922),
     ("alter table t alter column id bigint", 4922),
-    ("alter table t rebuild partition = 2", 40517),
     ("alter table t switch to e", 4911),
     ("alter table e switch to t", 4911),
     ("alter table t switch partition 9 to e", 4950),

@@ -186,7 +186,7 @@ fn a_refused_option_does_not_leave_half_a_batch_done() {
     for refused in [
         "set offsets select on",
         "set no_browsetable on",
-        "grant select on t to public",
+        "create login l with password = 'x'",
     ] {
         run(&mut one, &format!("delete t {refused} delete t"));
         assert_eq!(value(&mut one, "select count(*) from t"), "2", "{refused}");

@@ -413,11 +413,9 @@ impl<'r> Order<'r> {
         relation.is_some_and(|one| ordered::are_unique(&one.node, &places.collect::<Vec<_>>()))
     }
 
-    /// Of trees of one cost the last stays. Where all sets are tried, that is the one whose left side has the relation that is written first: rows
-    /// come in its order, as clients expect that ask for no other (Sequelize, of `sys.index_columns JOIN sys.columns`).
     fn keep_if_better(&mut self, tree: Tree) {
         let known = self.trees.get(&tree.set);
-        if known.is_none_or(|known| tree.cost <= known.cost) {
+        if known.is_none_or(|known| tree.cost < known.cost) {
             self.trees.insert(tree.set, tree);
         }
     }
