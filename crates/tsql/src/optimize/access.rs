@@ -197,7 +197,8 @@ impl Choosing<'_, '_> {
             self.estimator.table_pages(&scan.table),
             self.estimator.table_rows(&scan.table),
         );
-        let rows = if ranges.is_one_row_each(index) {
+        let is_one_row_each = ranges.is_one_row_each(index);
+        let rows = if is_one_row_each {
             (ranges.ranges.len() as f64).min(all)
         } else {
             let others = implying.iter().filter(|place| !ranges.conditions.contains(place));
@@ -214,7 +215,9 @@ impl Choosing<'_, '_> {
         };
         let mut cost = ranges.ranges.len() as f64 * prices::DESCENT + reading;
         let has_equal = ranges.ranges.iter().all(|range| !range.equal.is_empty());
-        if all < SMALL_TABLE_ROWS && has_equal && rows <= all * EQUAL_PART_MAX {
+        // The one row of a table that has no others is looked for as well: there will be more of them while the plan is kept.
+        let is_point = is_one_row_each && ranges.ranges.len() == 1;
+        if all < SMALL_TABLE_ROWS && has_equal && (is_point || rows <= all * EQUAL_PART_MAX) {
             cost = cost.min(scan_cost(scan, self.estimator) * PREFERENCE);
         }
         Candidate {
