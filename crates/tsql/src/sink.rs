@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::error::Error;
-use engine::types::{SqlType, Value};
+use engine::types::{Length, SqlType, Value};
 
 pub use crate::ast::DoneKind;
 use crate::scalar::Label;
@@ -208,6 +208,23 @@ pub struct ClientColumn {
     pub nullable: bool,
     /// No values are sent for it: every row has its default.
     pub is_default: bool,
+}
+
+impl ClientColumn {
+    /// What a client would announce of a column: "XMLTYPE is to be sent as NVARCHAR(N) or NVARCHAR(MAX)" ([MS-TDS] 2.2.6.1, note on INSERT BULK).
+    pub(crate) fn of_column(name: &str, sql_type: SqlType, nullable: bool) -> ClientColumn {
+        let is_xml = sql_type == SqlType::XML;
+        ClientColumn {
+            name: name.to_owned(),
+            sql_type: if is_xml {
+                SqlType::NVarChar(Length::Max)
+            } else {
+                sql_type
+            },
+            nullable,
+            is_default: false,
+        }
+    }
 }
 
 /// Rows that a client sends with a request, one after the other.

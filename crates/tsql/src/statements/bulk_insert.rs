@@ -183,12 +183,7 @@ fn layout_of(
 /// What a client would announce of the same columns.
 fn client_columns(definition: &TableDefinition, places: &[usize]) -> Vec<ClientColumn> {
     let columns = places.iter().filter_map(|place| definition.columns.get(*place));
-    let announced = columns.map(|column| ClientColumn {
-        name: column.name.clone(),
-        sql_type: column.sql_type,
-        nullable: column.nullable,
-        is_default: false,
-    });
+    let announced = columns.map(|column| ClientColumn::of_column(&column.name, column.sql_type, column.nullable));
     announced.collect()
 }
 

@@ -95,12 +95,7 @@ impl<'s> TableRows<'s> {
         let columns = stored
             .iter()
             .filter(|column| is_sent(column))
-            .map(|column| ClientColumn {
-                name: column.name.clone(),
-                sql_type: held_sql_type(column),
-                nullable: column.is_nullable,
-                is_default: false,
-            });
+            .map(|column| ClientColumn::of_column(&column.name, held_sql_type(column), column.is_nullable));
         TableRows {
             source,
             table,
