@@ -40,7 +40,7 @@ pub struct PrincipalDefinition {
     /// ALLOW_ENCRYPTED_VALUE_MODIFICATIONS of a user.
     #[serde(default, skip_serializing_if = "is_false")]
     pub allows_encrypted_modifications: bool,
-    /// The part of its security identifier that was chosen at random.
+    /// The part of its security identifier that no other principal has.
     pub sid: [u32; 4],
     /// Days and ticks of creation, and of the last change.
     pub created: (i32, u32),

@@ -40,8 +40,8 @@ impl Session {
         }
     }
 
-    /// Stores a user or role. Its ids and its security identifier are chosen here; what `principal` says of them is not looked at. Answers its `principal_id`. To be
-    /// called with the principals locked and the name known to be free.
+    /// Stores a user or role. Its ids and its security identifier are chosen here; what `principal` says of them is not looked at. Answers
+    /// its `principal_id`. To be called with the principals locked and the name known to be free.
     ///
     /// # Errors
     /// 1101, 1105, 9002 for want of space.
@@ -118,6 +118,26 @@ impl Session {
         database: &Arc<Database>,
         after: impl Fn(&ObjectDefinition) -> Option<ObjectDefinition>,
     ) -> Result<()> {
+        if self.entries_to_settle(database, &after).is_empty() {
+            return Ok(());
+        }
+        self.lock_principals(database)?;
+        // Others may have dropped or changed some while this waited.
+        for (object, now) in self.entries_to_settle(database, &after) {
+            match now {
+                Some(now) => self.replace_object(database, &object, now).map(|_| ())?,
+                None => self.drop_object(database, &object)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The entries that `after` makes something else of, or nothing, with what they become.
+    fn entries_to_settle(
+        &self,
+        database: &Database,
+        after: &impl Fn(&ObjectDefinition) -> Option<ObjectDefinition>,
+    ) -> Vec<(Arc<CatalogObject>, Option<ObjectDefinition>)> {
         let mut objects = database.catalog.objects(self.id);
         objects.retain(|object| {
             matches!(
@@ -125,20 +145,13 @@ impl Session {
                 ObjectDefinition::Permission(_) | ObjectDefinition::Owner(_) | ObjectDefinition::RoleMembership(_)
             )
         });
-        let changed = objects.iter().map(|object| (object, after(&object.definition)));
-        let changed: Vec<_> = changed
+        let settled = objects.into_iter().map(|object| {
+            let now = after(&object.definition);
+            (object, now)
+        });
+        settled
             .filter(|(object, now)| now.as_ref() != Some(&object.definition))
-            .collect();
-        if !changed.is_empty() {
-            self.lock_principals(database)?;
-        }
-        for (object, now) in changed {
-            match now {
-                Some(now) => self.replace_object(database, object, now).map(|_| ())?,
-                None => self.drop_object(database, object)?,
-            }
-        }
-        Ok(())
+            .collect()
     }
 }
 

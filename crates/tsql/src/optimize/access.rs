@@ -28,6 +28,9 @@ const RANGES_MAX: usize = 1_000;
 /// is preferred unless it finds more than this part of the rows.
 const SMALL_TABLE_ROWS: f64 = 20_000.0;
 const EQUAL_PART_MAX: f64 = 0.6;
+/// Fewer rows than these do not tell which part of them a value has: the one row of a table is all of it. There will be more while the plan is
+/// kept, and a scan that is for a change locks every one of them.
+const TELLING_ROWS_MIN: f64 = 4.0;
 const PREFERENCE: f64 = 0.9;
 /// What the choice goes by.
 pub(super) struct Choosing<'c, 's> {
@@ -197,8 +200,7 @@ impl Choosing<'_, '_> {
             self.estimator.table_pages(&scan.table),
             self.estimator.table_rows(&scan.table),
         );
-        let is_one_row_each = ranges.is_one_row_each(index);
-        let rows = if is_one_row_each {
+        let rows = if ranges.is_one_row_each(index) {
             (ranges.ranges.len() as f64).min(all)
         } else {
             let others = implying.iter().filter(|place| !ranges.conditions.contains(place));
@@ -215,9 +217,7 @@ impl Choosing<'_, '_> {
         };
         let mut cost = ranges.ranges.len() as f64 * prices::DESCENT + reading;
         let has_equal = ranges.ranges.iter().all(|range| !range.equal.is_empty());
-        // The one row of a table that has no others is looked for as well: there will be more of them while the plan is kept.
-        let is_point = is_one_row_each && ranges.ranges.len() == 1;
-        if all < SMALL_TABLE_ROWS && has_equal && (is_point || rows <= all * EQUAL_PART_MAX) {
+        if all < SMALL_TABLE_ROWS && has_equal && rows <= all.max(TELLING_ROWS_MIN) * EQUAL_PART_MAX {
             cost = cost.min(scan_cost(scan, self.estimator) * PREFERENCE);
         }
         Candidate {

@@ -306,3 +306,26 @@ fn reads_by_the_definition_there_is(redefinition: &str, reader: &str, is_kept: b
     assert!(held.contains("\n  0\n"), "{told}: locks stay: {held}");
     has_waited
 }
+
+/// What is said of a table that is dropped may have gone with a user meanwhile, or be there still.
+#[test]
+fn a_table_is_dropped_beside_a_user_who_was_given_something_on_it() {
+    for end in ["commit", "rollback"] {
+        let instance = instance();
+        let (mut one, mut watcher) = (session(&instance), session(&instance));
+        run(
+            &mut one,
+            "create user u without login create table t (a int) grant select on t to u",
+        );
+        run(&mut one, "begin tran drop user u");
+        let thread = start_waiting(&instance, &mut watcher, "drop table t");
+        run(&mut one, end);
+        let answer = thread.join().unwrap();
+        assert!(!answer.contains("Msg"), "{end}: {answer}");
+        let left = run(
+            &mut one,
+            "select count(*) from sys.database_permissions where permission_name = 'SELECT'",
+        );
+        assert!(left.contains("\n  0\n"), "{end}: {left}");
+    }
+}

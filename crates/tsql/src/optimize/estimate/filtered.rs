@@ -54,7 +54,7 @@ impl Estimator<'_> {
                 .copied()
                 .partition(|condition| subject_of(condition, sources) == subject);
             let owned: Vec<Condition> = own.iter().copied().cloned().collect();
-            let Some(implied) = best(known, scan, &owned) else {
+            let Some(implied) = best(&known, scan, &owned) else {
                 continue;
             };
             let (part, left) = self.part_by(&implied, &owned, sources);
@@ -98,11 +98,11 @@ impl Estimator<'_> {
 }
 
 /// Those of the fewest rows whose filter the conditions on a table imply.
-fn best(known: Vec<StatisticsDefinition>, scan: &ScanNode, own: &[Condition]) -> Option<Implied> {
-    let implied = known.into_iter().filter_map(|statistics| {
+fn best(known: &[StatisticsDefinition], scan: &ScanNode, own: &[Condition]) -> Option<Implied> {
+    let implied = known.iter().filter_map(|statistics| {
         Some(Implied {
             implying: implied_by(statistics.filter.as_deref()?, scan, own)?,
-            content: statistics.content?,
+            content: statistics.content.clone()?,
             place: scan.offset + statistics.columns.first()?,
         })
     });

@@ -28,6 +28,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::cancel;
@@ -119,8 +120,16 @@ pub(super) struct Knowledge<'s> {
     session: &'s SessionState,
     premises: RefCell<Premises>,
     aging: Cell<Aging>,
-    /// For tables that were asked about: statistics by their columns.
-    known: RefCell<HashMap<TableKey, Vec<Counted>>>,
+    /// For tables that were asked about.
+    known: RefCell<HashMap<TableKey, Known>>,
+}
+
+/// The statistics of a table that say something of its columns as they are.
+struct Known {
+    /// Of all rows, by their columns.
+    counted: Vec<Counted>,
+    /// Those that have a filter.
+    filtered: Rc<[StatisticsDefinition]>,
 }
 
 /// How many rows may be modified before statistics of so many rows are out of date.
@@ -186,15 +195,8 @@ impl<'s> Knowledge<'s> {
     }
 
     /// The statistics of a table that have a filter, as far as they say something of its columns as they are.
-    pub(super) fn filtered(&self, table: &Table) -> Vec<StatisticsDefinition> {
-        // The plan goes by all that there are.
-        self.of_table(table, |_| ());
-        let mut all = all_statistics(table.database(), table.definition(), self.session.id);
-        all.retain(|known| {
-            let is_as_counted = leading_of(table.definition(), &known.columns) == known.leading;
-            known.filter.is_some() && known.content.is_some() && is_as_counted
-        });
-        all
+    pub(super) fn filtered(&self, table: &Table) -> Rc<[StatisticsDefinition]> {
+        self.known_of(table, |known| known.filtered.clone())
     }
 
     /// Different ones of some columns together, in any order.
@@ -226,28 +228,37 @@ impl<'s> Knowledge<'s> {
     }
 
     fn of_table<T>(&self, table: &Table, ask: impl FnOnce(&[Counted]) -> T) -> T {
+        self.known_of(table, |known| ask(&known.counted))
+    }
+
+    fn known_of<T>(&self, table: &Table, ask: impl FnOnce(&Known) -> T) -> T {
         let key = key_of(table);
         let mut known = self.known.borrow_mut();
         ask(known.entry(key).or_insert_with(|| self.usable(table)))
     }
 
-    /// The statistics of a table that say something of its columns as they are. The plan goes by these.
-    fn usable(&self, table: &Table) -> Vec<(Vec<usize>, Arc<Content>)> {
+    /// What there is of a table. The plan goes by these.
+    fn usable(&self, table: &Table) -> Known {
         if self.aging.get() != Aging::Never {
             // Seen first: what changes while they are read is another premise.
             let seen = table.database().catalog.see_statistics_of(table.definition().object_id);
             self.premises.borrow_mut().statistics.push(seen);
         }
-        let all = all_statistics(table.database(), table.definition(), self.session.id);
-        let usable = all.into_iter().filter_map(|statistics| {
-            let is_as_counted = leading_of(table.definition(), &statistics.columns) == statistics.leading;
-            let is_of_all = statistics.filter.is_none();
-            let content = statistics.content.filter(|_| is_as_counted && is_of_all)?;
-            Some((statistics.columns, content))
+        let mut all = all_statistics(table.database(), table.definition(), self.session.id);
+        all.retain(|known| {
+            let is_as_counted = leading_of(table.definition(), &known.columns) == known.leading;
+            known.content.is_some() && is_as_counted
         });
-        let mut usable: Vec<_> = usable.collect();
-        usable.extend(table.modifications().brief());
-        usable
+        let (filtered, of_all): (Vec<_>, Vec<_>) = all.into_iter().partition(|known| known.filter.is_some());
+        let counted = of_all
+            .into_iter()
+            .filter_map(|known| Some((known.columns, known.content?)));
+        let mut counted: Vec<_> = counted.collect();
+        counted.extend(table.modifications().brief());
+        Known {
+            counted,
+            filtered: filtered.into(),
+        }
     }
 
     /// Provides statistics for the columns of a table, as far as possible.
