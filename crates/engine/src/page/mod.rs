@@ -141,6 +141,3 @@ impl fmt::Display for Damage {
 }
 
 impl std::error::Error for Damage {}
-
-#[cfg(test)]
-mod tests;

@@ -24,8 +24,6 @@ mod collector;
 mod fraction;
 mod histogram;
 mod stored;
-#[cfg(test)]
-mod tests;
 
 pub use collector::{Collector, Plan, rows_to_sample};
 pub use fraction::Column;

@@ -389,4 +389,18 @@ impl Collation {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::Collation;
+
+    #[test]
+    fn the_first_eight_stand_for_all_as_others_compare_like_one_of_them() {
+        let mut found: Vec<Collation> = Vec::new();
+        for collation in Collation::ALL {
+            let orders = |other: &Collation| (other.weights() as u8, other.comparison_style());
+            if !found.iter().any(|other| orders(other) == orders(&collation)) {
+                found.push(collation);
+            }
+        }
+        assert_eq!(found, Collation::ALL[..8]);
+    }
+}

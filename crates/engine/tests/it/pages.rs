@@ -1,8 +1,6 @@
 //! Pages against a model: rows in a vector of options, and the rules of reserved space.
 
-#![allow(clippy::unwrap_used)]
-
-use super::*;
+use engine::page::*;
 use vlf::Lsn;
 
 const ID: PageId = PageId::new(1, 42);

@@ -1,9 +1,8 @@
 //! Histograms and densities, whole and sampled, against true counts of skewed rows: errors are bounded, and printed with
 //! `--nocapture`.
-#![allow(clippy::unwrap_used)]
 
-use super::{Collector, Column, Content, Plan, STEPS_MAX, StoredContent};
-use crate::types::{Collation, Length, RowLayout, SqlType, Value};
+use engine::statistics::{Collector, Column, Content, Plan, STEPS_MAX, StoredContent};
+use engine::types::{Collation, Length, RowLayout, SqlType, Value};
 
 fn counted(values: &[Value], sql_type: SqlType, rows: u64) -> Content {
     let layout = RowLayout::new(&[sql_type]);
