@@ -30,36 +30,44 @@ impl TableDefinition {
     }
 }
 
-/// Which tables have a constraint of a name, in any version of theirs.
+/// Which tables have a constraint of a name, and in how many of their versions: a transaction that changes a table thousands of times leaves
+/// as many, and removing one must not look at the others.
 #[derive(Default)]
-pub(super) struct ConstraintNames(HashMap<Key, Vec<u32>>);
+pub(super) struct ConstraintNames(HashMap<Key, Vec<NamedBy>>);
+
+struct NamedBy {
+    table: u32,
+    versions: usize,
+}
 
 impl ConstraintNames {
     /// The ids of the tables.
-    pub(super) fn tables_with(&self, schema: &str, name: &str) -> &[u32] {
-        self.0
-            .get(&(schema.to_lowercase(), name.to_lowercase()))
-            .map_or(&[], Vec::as_slice)
+    pub(super) fn tables_with(&self, schema: &str, name: &str) -> impl Iterator<Item = u32> {
+        let named_by = self.0.get(&(schema.to_lowercase(), name.to_lowercase()));
+        named_by.into_iter().flatten().map(|named_by| named_by.table)
     }
 
+    /// Adds a version of an object.
     pub(super) fn enter(&mut self, object: &CatalogObject) {
-        for (id, key) in keys_of(object) {
+        for (table, key) in keys_of(object) {
             let tables = self.0.entry(key).or_default();
-            if !tables.contains(&id) {
-                tables.push(id);
+            match tables.iter_mut().find(|named_by| named_by.table == table) {
+                Some(named_by) => named_by.versions += 1,
+                None => tables.push(NamedBy { table, versions: 1 }),
             }
         }
     }
 
-    /// Forgets a version of a table, of which `others` are left.
-    pub(super) fn remove<'v>(&mut self, object: &CatalogObject, others: impl Iterator<Item = &'v CatalogObject>) {
-        let kept: Vec<(u32, Key)> = others.flat_map(keys_of).collect();
-        for (id, key) in keys_of(object).filter(|own| !kept.contains(own)) {
-            if let Some(tables) = self.0.get_mut(&key) {
-                tables.retain(|&table| table != id);
-                if tables.is_empty() {
-                    self.0.remove(&key);
-                }
+    /// Forgets a version of an object that was entered.
+    pub(super) fn remove(&mut self, object: &CatalogObject) {
+        for (table, key) in keys_of(object) {
+            let Some(tables) = self.0.get_mut(&key) else { continue };
+            for named_by in tables.iter_mut().filter(|named_by| named_by.table == table) {
+                named_by.versions = named_by.versions.saturating_sub(1);
+            }
+            tables.retain(|named_by| named_by.versions > 0);
+            if tables.is_empty() {
+                self.0.remove(&key);
             }
         }
     }

@@ -233,8 +233,8 @@ impl Catalog {
     /// The table with a constraint of that name, as `session` sees it, and the constraint's id. Names are compared without case.
     pub fn find_constraint(&self, schema: &str, name: &str, session: u16) -> Option<(Arc<CatalogObject>, u32)> {
         let state = self.state.read();
-        let tables = state.constraints.tables_with(schema, name).iter();
-        let mut visible = tables.filter_map(|id| newest_visible(state.by_id.get(id)?, session));
+        let tables = state.constraints.tables_with(schema, name);
+        let mut visible = tables.filter_map(|id| newest_visible(state.by_id.get(&id)?, session));
         visible.find_map(|object| match &object.definition {
             ObjectDefinition::Table(table) if table.schema.to_lowercase() == schema.to_lowercase() => {
                 let id = table.constraint_named(name)?;
@@ -580,10 +580,12 @@ fn remove_entry(state: &mut State, object: &Arc<CatalogObject>) -> Vec<StorageRo
     let key = name_key(&object.definition);
     let mut is_named = false;
     if let Some(versions) = state.by_id.get_mut(&id) {
+        let before = versions.len();
         versions.retain(|entry| !Arc::ptr_eq(&entry.object, object));
+        if versions.len() < before {
+            state.constraints.remove(object);
+        }
         is_named = versions.iter().any(|entry| name_key(&entry.object.definition) == key);
-        let others = versions.iter().map(|entry| &*entry.object);
-        state.constraints.remove(object, others);
         if versions.is_empty() {
             state.by_id.remove(&id);
             state.statistics_changes.remove(&id);
