@@ -116,6 +116,38 @@ fn a_table_variable_has_the_columns_and_unique_indexes_it_is_declared_with() {
     }
 }
 
+/// Each version of a table in a transaction has its names, and removing one looked at all others: 5,000 changes of a table took a minute to roll
+/// back. They are counted: a name is free when the last version that has it is gone, whichever way they go.
+#[test]
+fn a_name_is_taken_as_long_as_any_version_of_its_table_has_it() {
+    for (end, c_is_taken, d_is_taken) in [("rollback", true, false), ("commit", false, true)] {
+        let mut story = with_table();
+        story.run("alter table k add constraint c check (a > 0) create table other (a int)");
+        story.run("begin transaction");
+        for _ in 0..20 {
+            story.run("alter table k drop constraint c alter table k add constraint d check (a > 1)");
+            story.run(
+                "save transaction point alter table k drop constraint d alter table k add constraint c check (a > 2)",
+            );
+            story.run("rollback transaction point alter table k drop constraint d alter table k add constraint c check (a > 3)");
+        }
+        story.run("alter table k drop constraint c alter table k add constraint d check (a > 4)");
+        // The names of versions that may come back are not given away.
+        let mut beside = story.beside();
+        for name in ["c", "d"] {
+            let wanted = format!("set lock_timeout 0 use d alter table other add constraint {name} check (a > 0)");
+            assert_eq!(story::numbers(&story::told(&mut beside, &wanted)), [1222], "{name}");
+        }
+        story.run(end);
+        for (name, is_taken) in [("c", c_is_taken), ("d", d_is_taken)] {
+            let wanted = format!("alter table other add constraint {name} check (a > 0)");
+            let expected: &[i32] = if is_taken { &[2714, 1750] } else { &[] };
+            assert_eq!(story.errors(&wanted), expected, "{name} behind {end}");
+        }
+        story.is_sound("d");
+    }
+}
+
 /// "While the temp table name is uniquified, the constraint names are not" (Arvind Shyamsundar, "Named constraints: two sides to the story!").
 /// "If a temporary table is created with a named constraint and the temporary table is created within the scope of a user-defined
 /// transaction, only one user at a time can execute the statement that creates the temp table" (sql-docs, "CREATE TABLE").
