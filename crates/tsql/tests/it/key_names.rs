@@ -116,8 +116,8 @@ fn a_table_variable_has_the_columns_and_unique_indexes_it_is_declared_with() {
     }
 }
 
-/// Each version of a table in a transaction has its names, and removing one looked at all others: 5,000 changes of a table took a minute to roll
-/// back. They are counted: a name is free when the last version that has it is gone, whichever way they go.
+/// Each version of a table in a transaction has its names, and removing one looked at all others: the end of thousands of changes took time by
+/// their square. They are counted: a name is free when the last version that has it is gone, whichever way they go.
 #[test]
 fn a_name_is_taken_as_long_as_any_version_of_its_table_has_it() {
     for (end, c_is_taken, d_is_taken) in [("rollback", true, false), ("commit", false, true)] {
