@@ -3,7 +3,7 @@
 //! look: heaps, clustered trees, entries of indexes, changed keys, long values, definitions, filled pages, savepoints, restarts, backups, snapshots, power
 //! cuts.
 //!
-//! Depth: 6 histories, one operation in 12 with a power cut; deep: 120, and every one.
+//! Depth: 12 histories, one operation in 12 with a power cut; deep: 120, and every one.
 #![allow(clippy::unwrap_used)]
 
 use crate::story;
@@ -252,7 +252,7 @@ fn history(seed: u64, policy: LogPolicy) -> usize {
 
 #[test]
 fn what_others_see_is_as_if_the_transaction_had_never_been() {
-    let depth = workbench::depth("histories of marked rollbacks beside rollbacks in order", 6, 120);
+    let depth = workbench::depth("histories of marked rollbacks beside rollbacks in order", 12, 120);
     let mut seen_under_way = 0;
     for seed in depth.seeds() {
         let policy = [LogPolicy::native(), LogPolicy::classic()][seed as usize % 2];
