@@ -22,7 +22,7 @@ use lab::disks;
 use live_page::LivePage;
 use metrics::Metrics;
 use notify::Notifier;
-use server::credentials;
+use server::credentials::{self, PasswordChecker};
 use server::encryption::{self, Certificate, Encryption, EncryptionError, ServerEncryption};
 use server::password_file::{SaPassword, SettleError};
 use server::sql::SqlBackend;
@@ -70,8 +70,9 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
     if options.verbose || options.log_format.is_some() {
         console.print_errorlog(&env.errorlog);
     }
+    let passwords = Arc::<PasswordChecker>::default();
     let (opened, password) = instance::open(choices(options, &modelled), env, |disk, folder| {
-        settle_password(options, disk, folder)
+        settle_password(options, disk, folder, &passwords)
     })?;
     let instance = Arc::clone(&opened.instance);
     withhold(options, &instance);
@@ -83,7 +84,7 @@ fn serve_until_stopped(options: &ServeOptions, console: Console) -> Result<(), F
         console,
         listener,
         (demand, given),
-        (&opened, password),
+        (&opened, password, passwords),
         &stopper,
         (&metrics, page.url()),
         &options.restore,
@@ -162,8 +163,14 @@ fn check_given_password(options: &ServeOptions) -> Result<(), Failure> {
 }
 
 /// The password of sa for this start. A folder that has one keeps it, unless a reset is asked for.
-fn settle_password(options: &ServeOptions, disk: &dyn Disk, folder: &Path) -> Result<SaPassword, Failure> {
-    let settled = password_file::settle(disk, folder, options.sa_password.as_deref(), options.reset_sa_password);
+fn settle_password(
+    options: &ServeOptions,
+    disk: &dyn Disk,
+    folder: &Path,
+    passwords: &PasswordChecker,
+) -> Result<SaPassword, Failure> {
+    let given = options.sa_password.as_deref();
+    let settled = password_file::settle(disk, folder, given, options.reset_sa_password, passwords);
     settled.map_err(|error| {
         let shown = folder.display();
         Failure::Failed(match error {
@@ -185,7 +192,7 @@ fn begin(
     console: Console,
     listener: TcpListener,
     (demand, given): (ServerEncryption, Option<Certificate>),
-    (opened, password): (&Opened, SaPassword),
+    (opened, password, passwords): (&Opened, SaPassword, Arc<PasswordChecker>),
     stopper: &Stopper,
     (metrics, page): (&Metrics, Option<&str>),
     restores: &[PathBuf],
@@ -206,6 +213,7 @@ fn begin(
     let backend = SqlBackend::new(Arc::clone(instance), record, stopper.shutdown_hook());
     let server = ServerOptions {
         encryption,
+        passwords,
         ..ServerOptions::new(address)
     };
     let server = Server::start_on(listener, server, Arc::new(backend))?;

@@ -5,11 +5,11 @@
 //! format. The parameters are those OWASP recommends, 19 MiB and two passes.
 //!
 //! A hash costs these 19 MiB and about 20 ms of processor time. That is meant to slow down attackers, not a client that logs in a hundred
-//! times. So [`PasswordChecker`] recognizes a verified password by a digest:
+//! times, nor the first one behind a start that was given the password. So [`PasswordChecker`] recognizes a known password by a digest:
 //!
 //! | record, password | checked by |
 //! |---|---|
-//! | the last verified pair | BLAKE2b of both, keyed with random bytes of this process |
+//! | the last pair that it verified or hashed | BLAKE2b of both, keyed with random bytes of this process |
 //! | any other, no record at all | Argon2, one at a time, in one block of memory that is used again |
 //!
 //! Invariant: failures are not remembered, and a record that was replaced matches nothing: the record is in the digest.
@@ -141,8 +141,15 @@ pub struct PasswordChecker {
     blocks: Mutex<Vec<Block>>,
     /// Key of the digests; `None` when there is no randomness, and so no digest.
     key: OnceLock<Option<[u8; DIGEST_BYTES]>>,
-    /// Digest of the record and password that verified last.
-    verified: Mutex<Option<[u8; DIGEST_BYTES]>>,
+    /// Digest of the record and password that were verified or hashed last.
+    known: Mutex<Option<[u8; DIGEST_BYTES]>>,
+}
+
+/// Shows nothing of what it knows.
+impl std::fmt::Debug for PasswordChecker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PasswordChecker").finish_non_exhaustive()
+    }
 }
 
 impl PasswordChecker {
@@ -150,16 +157,32 @@ impl PasswordChecker {
     pub fn verify(&self, record: Option<&str>, password: &str) -> bool {
         let digest = record.and_then(|record| self.digest(record, password));
         if let Some(digest) = &digest
-            && let Some(verified) = &*self.verified.lock()
-            && digest.clone().verify_slice(verified).is_ok()
+            && let Some(known) = &*self.known.lock()
+            && digest.clone().verify_slice(known).is_ok()
         {
             return true;
         }
         let matches = self.verify_by_hash(record, password);
         if matches && let Some(digest) = digest {
-            *self.verified.lock() = Some(digest.finalize().into_bytes().into());
+            self.know(digest);
         }
         matches
+    }
+
+    /// The record to store for `password`, as [`hash_password`] makes it; a login with both costs no second hash.
+    ///
+    /// # Errors
+    /// There are no random bytes, or no memory.
+    pub fn hash(&self, password: &str) -> Result<String, CredentialError> {
+        let record = hash_password(password)?;
+        if let Some(digest) = self.digest(&record, password) {
+            self.know(digest);
+        }
+        Ok(record)
+    }
+
+    fn know(&self, digest: Blake2bMac512) {
+        *self.known.lock() = Some(digest.finalize().into_bytes().into());
     }
 
     /// What stands for a record and a password in this process.
@@ -269,14 +292,14 @@ mod tests {
         let known = |checker: &PasswordChecker, record: &str, password: &str| {
             let digest = checker.digest(record, password).unwrap();
             checker
-                .verified
+                .known
                 .lock()
-                .is_some_and(|verified| digest.verify_slice(&verified).is_ok())
+                .is_some_and(|known| digest.verify_slice(&known).is_ok())
         };
         for _ in 0..2 {
             assert!(!checker.verify(Some(&record), "two"));
             assert!(!checker.verify(None, "nobody's"));
-            assert!(checker.verified.lock().is_none(), "a failure is remembered");
+            assert!(checker.known.lock().is_none(), "a failure is remembered");
         }
         for _ in 0..3 {
             assert!(checker.verify(Some(&record), "one"));
@@ -289,7 +312,21 @@ mod tests {
         assert!(!known(&checker, &record, "one"), "the former password is known no more");
         let other = PasswordChecker::default();
         assert!(other.verify(Some(&replaced), "two"));
-        assert_ne!(*other.verified.lock(), *checker.verified.lock(), "one key for all");
+        assert_ne!(*other.known.lock(), *checker.known.lock(), "one key for all");
+    }
+
+    /// A server that was started with a password hashed it twice: for its record, and for the first login.
+    #[test]
+    fn what_was_hashed_is_known_and_costs_its_login_no_memory() {
+        let checker = PasswordChecker::default();
+        let record = checker.hash("one").unwrap();
+        assert!(checker.verify(Some(&record), "one"));
+        assert!(checker.blocks.lock().is_empty(), "the login hashed");
+        assert!(!checker.verify(Some(&record), "two"));
+        assert!(
+            verify_password(Some(&record), "one"),
+            "another process checks it by the record"
+        );
     }
 
     #[test]

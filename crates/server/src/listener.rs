@@ -51,6 +51,8 @@ pub struct ServerOptions {
     pub login_timeout: Duration,
     /// What is demanded of clients, and by which certificate.
     pub encryption: Encryption,
+    /// What checks their passwords.
+    pub passwords: Arc<PasswordChecker>,
 }
 
 impl ServerOptions {
@@ -61,6 +63,7 @@ impl ServerOptions {
             connections_max: 32_767,
             login_timeout: Duration::from_secs(30),
             encryption: Encryption::off(),
+            passwords: Arc::default(),
         }
     }
 }
@@ -78,7 +81,6 @@ struct Registry {
     changed: Condvar,
     stopping: AtomicBool,
     watcher: Arc<Watcher>,
-    passwords: PasswordChecker,
     throttle: Throttle,
 }
 
@@ -270,7 +272,7 @@ fn admit<B: Backend>(
     };
     let (backend, owner) = (Arc::clone(backend), Arc::clone(registry));
     let (login_timeout, connections_max) = (options.login_timeout, options.connections_max);
-    let encryption = options.encryption.clone();
+    let (encryption, passwords) = (options.encryption.clone(), Arc::clone(&options.passwords));
     let spawned = thread::Builder::new()
         .name(format!("tds-session-{number}"))
         .stack_size(stack::THREAD_BYTES)
@@ -286,7 +288,7 @@ fn admit<B: Backend>(
                     address: address.ip().to_canonical(),
                     signals,
                     watcher: &owner.watcher,
-                    passwords: &owner.passwords,
+                    passwords: &passwords,
                     throttle: &owner.throttle,
                     encryption: &encryption,
                     login_timeout,

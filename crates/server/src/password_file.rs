@@ -9,7 +9,7 @@ use std::path::Path;
 
 use disk::{Access, Disk};
 
-use crate::credentials::{CredentialError, hash_password, random_password, verify_password};
+use crate::credentials::{CredentialError, PasswordChecker, random_password};
 
 const FILE_NAME: &str = engine::instance::PASSWORD_FILE;
 const NEW_FILE_NAME: &str = "sa.password.new";
@@ -63,7 +63,8 @@ impl From<CredentialError> for SettleError {
     }
 }
 
-/// Settles the password of `sa`. Nothing is written; see [`SaPassword::store`].
+/// Settles the password of `sa`. Nothing is written; see [`SaPassword::store`]. `passwords` is what will check the server's logins: it
+/// then knows the password that was given or made up.
 ///
 /// | `given` | the folder has | `replaces` | |
 /// |---|---|---|---|
@@ -77,16 +78,22 @@ impl From<CredentialError> for SettleError {
 ///
 /// # Errors
 /// Those of the table; the file cannot be read, or holds no record; there is no randomness.
-pub fn settle(disk: &dyn Disk, folder: &Path, given: Option<&str>, replaces: bool) -> Result<SaPassword, SettleError> {
+pub fn settle(
+    disk: &dyn Disk,
+    folder: &Path,
+    given: Option<&str>,
+    replaces: bool,
+    passwords: &PasswordChecker,
+) -> Result<SaPassword, SettleError> {
     let found = load(disk, folder)?;
     let (password, made_up) = match (given, &found) {
         (None, Some(record)) if !replaces => {
-            return match verify_password(Some(record), "") {
+            return match passwords.verify(Some(record), "") {
                 true => Err(SettleError::Empty),
                 false => Ok(stored(record)),
             };
         }
-        (Some(given), Some(record)) if verify_password(Some(record), given) => return Ok(stored(record)),
+        (Some(given), Some(record)) if passwords.verify(Some(record), given) => return Ok(stored(record)),
         (Some(_), Some(_)) if !replaces => return Err(SettleError::Different),
         (Some(given), _) => (given.to_owned(), None),
         (None, _) => {
@@ -95,7 +102,7 @@ pub fn settle(disk: &dyn Disk, folder: &Path, given: Option<&str>, replaces: boo
         }
     };
     Ok(SaPassword {
-        record: hash_password(&password)?,
+        record: passwords.hash(&password)?,
         made_up,
         found,
     })
@@ -143,6 +150,7 @@ fn store(disk: &dyn Disk, folder: &Path, record: &str) -> Result<(), CredentialE
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::credentials::{hash_password, verify_password};
 
     fn in_an_empty_folder(work: impl FnOnce(&disk::sim::SimDisk, &Path)) {
         let disk = disk::sim::SimDisk::new(7);
@@ -154,7 +162,7 @@ mod tests {
     #[test]
     fn the_password_is_made_up_once_and_kept() {
         in_an_empty_folder(|disk, folder| {
-            let settled = |given| settle(disk, folder, given, false).unwrap();
+            let settled = |given| settle(disk, folder, given, false, &PasswordChecker::default()).unwrap();
             let lost = settled(None);
             assert!(lost.made_up.is_some(), "and not stored, for nobody was told");
             let first = settled(None);
@@ -175,7 +183,7 @@ mod tests {
     #[test]
     fn the_password_of_a_folder_is_replaced_on_demand_alone() {
         in_an_empty_folder(|disk, folder| {
-            let settled = |given, replaces| settle(disk, folder, given, replaces);
+            let settled = |given, replaces| settle(disk, folder, given, replaces, &PasswordChecker::default());
             let first = settled(Some("F1rst one"), false).unwrap().store(disk, folder).unwrap();
             for other in ["", "N3w one"] {
                 assert_eq!(settled(Some(other), false), Err(SettleError::Different));
@@ -206,7 +214,7 @@ mod tests {
             .unwrap()
             .write_at(0, b"secret")
             .unwrap();
-        let Err(SettleError::Failed(error)) = settle(&disk, folder, None, false) else {
+        let Err(SettleError::Failed(error)) = settle(&disk, folder, None, false, &PasswordChecker::default()) else {
             panic!("a damaged file is taken for a record")
         };
         assert!(error.to_string().contains("sa.password"));
