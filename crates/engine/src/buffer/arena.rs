@@ -1,5 +1,12 @@
 //! The frames: one region of memory divided into pages, and the state of each.
 //!
+//! Both are address space until they are used. The states of a pool for 512 GB take 4 GB, which no start waits for.
+//!
+//! ```text
+//! bytes:  | frame 0 | frame 1 | ... used ... | never touched ............................. |
+//! states: | made in stretches of 1,024 ............ | never touched ...................... |
+//! ```
+//!
 //! The engine's unsafe code is here, in `guard`, and where `pool`, `batch` and `sizing` pass frames on. It relies on one rule: reading the
 //! bytes of a frame requires its latch, shared or exclusive; changing them requires it exclusive.
 
@@ -13,13 +20,17 @@ use parking_lot::Mutex;
 use parking_lot::RawRwLock;
 use parking_lot::lock_api::{RawRwLock as _, RawRwLockDowngrade as _};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::cell::UnsafeCell;
+use std::mem::{MaybeUninit, needs_drop};
 use std::ops::Range;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use vlf::Lsn;
 
 /// Key of a frame that holds no page. File 0 names no page, so no page has this key.
 pub(super) const NO_KEY: u64 = 0;
+/// So many states are made at once: 64 KB of them, for 8 MB of pages.
+const STRETCH_FRAMES: usize = 1024;
 /// Frames begin on this boundary, as direct I/O wants.
 const ALIGNMENT_BYTES: usize = 4096;
 
@@ -211,5 +222,116 @@ impl Frame {
             key: AtomicU64::new(NO_KEY),
             state: Mutex::new(DirtyState::default()),
         }
+    }
+}
+
+/// The states of all frames, made as frames are used for the first time.
+///
+/// Invariant: those below `made` are made, and `made` never falls.
+pub(super) struct Frames {
+    places: Box<[UnsafeCell<MaybeUninit<Frame>>]>,
+    made: AtomicUsize,
+    /// Held by the thread that makes some.
+    making: Mutex<()>,
+}
+
+// SAFETY: a place is written once, under the mutex, before `made` passes it, and only read from then on; a frame may be shared.
+unsafe impl Sync for Frames {}
+
+impl Frames {
+    /// Places for `frame_count` states, none of them made.
+    pub fn new(frame_count: usize) -> Frames {
+        const { assert!(!needs_drop::<Frame>(), "states are not dropped") };
+        let places = Box::<[UnsafeCell<MaybeUninit<Frame>>]>::new_uninit_slice(frame_count);
+        Frames {
+            // SAFETY: a cell of memory that may be uninitialized is one whatever its bytes are.
+            places: unsafe { places.assume_init() },
+            made: AtomicUsize::new(0),
+            making: Mutex::new(()),
+        }
+    }
+
+    /// How many frames there can be.
+    pub fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// How many are made, from 0 on.
+    pub fn made(&self) -> usize {
+        self.made.load(Ordering::Acquire)
+    }
+
+    /// Makes the states up to that of a frame, if they are not.
+    pub fn make(&self, index: usize) {
+        if index < self.made() {
+            return;
+        }
+        let _making = self.making.lock();
+        let made = self.made();
+        let end = (index + 1).next_multiple_of(STRETCH_FRAMES).min(self.count());
+        for place in &self.places[made.min(end)..end] {
+            // SAFETY: the place is not below `made`, so nobody reads it, and the mutex keeps other writers away.
+            unsafe { (*place.get()).write(Frame::new()) };
+        }
+        self.made.store(end.max(made), Ordering::Release);
+    }
+
+    /// The state of a frame that is made.
+    pub fn get(&self, index: usize) -> &Frame {
+        assert!(index < self.made(), "a frame in use");
+        // SAFETY: it is below `made`, which is at most the number of places, so it was written before this thread read `made`, and is
+        // not written again.
+        unsafe { (*self.places.get_unchecked(index).get()).assume_init_ref() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A start touched the state of every frame that the memory had room for, 0.8 % of `max server memory`.
+    #[test]
+    fn states_are_made_when_their_frames_are_used() {
+        let frames = Frames::new(3 * STRETCH_FRAMES - 100);
+        assert_eq!((frames.made(), frames.count()), (0, 3 * STRETCH_FRAMES - 100));
+        frames.make(5);
+        frames.get(5).pins.store(7, Ordering::Relaxed);
+        assert_eq!(frames.made(), STRETCH_FRAMES);
+        frames.make(STRETCH_FRAMES - 1);
+        assert_eq!(frames.made(), STRETCH_FRAMES);
+        frames.make(3 * STRETCH_FRAMES - 101);
+        assert_eq!(frames.made(), frames.count());
+        assert_eq!(frames.get(5).pins.load(Ordering::Relaxed), 7, "made once");
+        let keys = (0..frames.count()).map(|index| frames.get(index).key.load(Ordering::Relaxed));
+        assert_eq!(keys.max(), Some(NO_KEY));
+    }
+
+    #[test]
+    fn threads_that_make_states_at_once_find_each_others() {
+        let frames = Frames::new(64 * STRETCH_FRAMES);
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| {
+                    loop {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        if index >= frames.count() {
+                            return;
+                        }
+                        frames.make(index);
+                        frames.get(index).pins.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        assert!((0..frames.count()).all(|index| frames.get(index).pins.load(Ordering::Relaxed) == 1));
+    }
+
+    #[test]
+    #[should_panic(expected = "a frame in use")]
+    fn a_state_that_is_not_made_is_not_read() {
+        let frames = Frames::new(2 * STRETCH_FRAMES);
+        frames.make(0);
+        frames.get(STRETCH_FRAMES);
     }
 }

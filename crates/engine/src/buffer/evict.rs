@@ -29,7 +29,7 @@ impl BufferPool {
     pub(super) fn claim_pinned(&self) -> Result<usize> {
         let mut victims = Vec::new();
         let mut failure = None;
-        let sweeps = SWEEPS_MIN.max(FRAMES_LOOKED_AT_MIN / self.frames.len().max(1));
+        let sweeps = SWEEPS_MIN.max(FRAMES_LOOKED_AT_MIN / self.frames.count().max(1));
         for turn in 0..sweeps {
             // Pages that cannot be written do not become writable by waiting.
             if turn >= SWEEPS_MIN && failure.is_some() {
@@ -60,7 +60,7 @@ impl BufferPool {
         if let Some(index) = self.unpark() {
             return Some(index);
         }
-        let is_full = self.next_unused.load(Ordering::Relaxed) >= self.frames.len();
+        let is_full = self.next_unused.load(Ordering::Relaxed) >= self.frames.count();
         if is_full || self.frames_in_use() >= self.frame_limit() {
             return None;
         }
@@ -68,7 +68,11 @@ impl BufferPool {
         if is_calling_point(index) {
             self.memory_ahead.ring();
         }
-        (index < self.frames.len() && self.claim_empty(index)).then_some(index)
+        if index >= self.frames.count() {
+            return None;
+        }
+        self.frames.make(index);
+        self.claim_empty(index).then_some(index)
     }
 
     fn claim_likely_clean(&self) -> Option<usize> {

@@ -36,7 +36,7 @@ impl BufferPool {
     /// Frames from 0 on that may be used as things are: those used once, and unused ones within the limit.
     fn frames_usable(&self) -> usize {
         let room = self.frame_limit().saturating_sub(self.frames_in_use());
-        (self.frames_touched() + room).min(self.frames.len())
+        (self.frames_touched() + room).min(self.frames.count())
     }
 
     /// Starts the thread, where the environment allows threads. It ends with the pool.

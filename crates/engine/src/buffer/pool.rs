@@ -5,7 +5,7 @@
     reason = "pins and latches taken here pass to the guards that give them back"
 )]
 
-use super::arena::{Arena, Frame, NO_KEY};
+use super::arena::{Arena, Frame, Frames, NO_KEY};
 use super::bell::Bell;
 use super::sizing::Sizing;
 use super::{DataFiles, DatabaseId, LogFlush, PageRead, PageWrite, key_parts, page_key, page_use};
@@ -95,7 +95,7 @@ pub(super) struct Counters {
 /// The buffer pool of an instance.
 pub struct BufferPool {
     pub(super) arena: Arena,
-    pub(super) frames: Box<[Frame]>,
+    pub(super) frames: Frames,
     shards: Box<[Shard]>,
     databases: RwLock<HashMap<DatabaseId, Arc<Attached>, RandomState>>,
     pub(super) environment: Environment,
@@ -131,7 +131,7 @@ impl BufferPool {
         let frame_count = frame_count.clamp(FRAMES_MIN, u32::MAX as usize);
         BufferPool {
             arena: Arena::new(frame_count),
-            frames: (0..frame_count).map(|_| Frame::new()).collect(),
+            frames: Frames::new(frame_count),
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             databases: RwLock::default(),
             environment,
@@ -219,12 +219,12 @@ impl BufferPool {
     }
 
     pub(super) fn frame(&self, index: usize) -> &Frame {
-        &self.frames[index]
+        self.frames.get(index)
     }
 
     /// Frames from 0 up to here may hold pages; those behind were never used.
     pub(super) fn frames_touched(&self) -> usize {
-        self.next_unused.load(Ordering::Acquire).min(self.frames.len())
+        self.next_unused.load(Ordering::Acquire).min(self.frames.made())
     }
 
     pub(super) fn shard(&self, key: u64) -> &Shard {
@@ -529,7 +529,7 @@ impl BufferPool {
 
     /// A copy of the counters. Counting dirty pages looks at every frame.
     pub fn counters(&self) -> PoolCounters {
-        let touched = self.frames.iter().take(self.frames_touched());
+        let touched = (0..self.frames_touched()).map(|index| self.frame(index));
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         PoolCounters {
             frames: self.frame_limit(),

@@ -73,7 +73,7 @@ impl BufferPool {
     /// given up before this returns.
     pub fn resize(&self, bytes: u64) {
         let frames = usize::try_from(bytes / PAGE_BYTES as u64).unwrap_or(usize::MAX);
-        let target = frames.clamp(FRAMES_MIN, self.frames.len());
+        let target = frames.clamp(FRAMES_MIN, self.frames.count());
         self.sizing.target.store(target, Ordering::Release);
         self.give_way();
     }
