@@ -4,6 +4,7 @@ pub mod arms;
 pub mod prose;
 pub mod testing;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// A function found in a source file.
@@ -18,7 +19,7 @@ pub struct Function {
     pub is_one_match: bool,
 }
 
-/// Every Rust file below `folder`, build output left out, in the order of paths.
+/// Every Rust file below `folder`, Cargo's build output left out, in the order of paths.
 pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let Ok(entries) = std::fs::read_dir(folder) else {
@@ -29,7 +30,9 @@ pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
             .file_name()
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default();
-        if path.is_dir() && name != "target" && !name.starts_with('.') {
+        // A module may be called as Cargo calls the folder beside its manifest.
+        let is_output = name == "target" && folder.join("Cargo.toml").exists();
+        if path.is_dir() && !is_output && !name.starts_with('.') {
             found.extend(rust_files(&path));
         } else if name.ends_with(".rs") {
             found.push(path);
@@ -117,6 +120,38 @@ fn quoted_bytes(rest: &[u8], quote: u8) -> usize {
         }
     }
     rest.len()
+}
+
+/// Counts the words of a blanked source.
+pub fn count_words<'code>(code: &'code str, counts: &mut HashMap<&'code str, usize>) {
+    for word in code.split(|character: char| !character.is_alphanumeric() && character != '_') {
+        *counts.entry(word).or_default() += 1;
+    }
+}
+
+/// What a blanked source defines for others: lines, from 1, and names of its items that begin with `pub`. Those of an exported name, which a
+/// library looks for, are not among them.
+pub fn public_items(code: &str) -> Vec<(usize, &str)> {
+    const KINDS: [&str; 7] = ["fn", "struct", "enum", "trait", "const", "static", "type"];
+    const OF_FUNCTIONS: [&str; 4] = ["const", "async", "unsafe", "extern"];
+    let mut items = Vec::new();
+    let mut is_exported = false;
+    for (line, text) in (1..).zip(code.lines()) {
+        let words = text.split(|character: char| !character.is_alphanumeric() && character != '_');
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        if text.trim_start().starts_with("pub ") && !is_exported {
+            let function = words.iter().position(|word| *word == "fn");
+            let function = function.filter(|&at| words[1..at].iter().all(|word| OF_FUNCTIONS.contains(word)));
+            let kind = function.unwrap_or(1);
+            if let Some([word, name]) = words.get(kind..kind + 2)
+                && KINDS.contains(word)
+            {
+                items.push((line, *name));
+            }
+        }
+        is_exported = text.contains("export_name") || text.contains("no_mangle");
+    }
+    items
 }
 
 /// What a source names of its own crate, as paths from the crate's root: `crate::a::{b, c::D}` is `a::b` and `a::c::D`, and `super::`

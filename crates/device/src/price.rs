@@ -232,19 +232,6 @@ pub fn sequential_read_s(figures: &Figures, bytes: u64, request_bytes: u64) -> f
     }
 }
 
-/// Seconds of writing `bytes` one after the other, in requests of `request_bytes`, and one flush.
-pub fn sequential_write_s(figures: &Figures, bytes: u64, request_bytes: u64) -> f64 {
-    let (bytes, request) = (bytes as f64, request_bytes.max(1) as f64);
-    match figures {
-        Figures::Rotating(disk) => {
-            let head = Head::of(disk);
-            head.pass_s(bytes)
-                .max(in_pieces(bytes, request, |bytes| head.host_s(bytes)))
-        }
-        Figures::Flash(flash) => in_pieces(bytes, request, |bytes| write_s(flash, bytes)) + flush_s(flash),
-    }
-}
-
 /// Space that a log file gets, so many times, with VLFs in it.
 struct NewSpace {
     times: f64,

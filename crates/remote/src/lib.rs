@@ -55,9 +55,6 @@ pub enum RowsKind {
 /// Whether this build writes Parquet files.
 pub const HAS_PARQUET: bool = cfg!(feature = "parquet");
 
-/// Whether this build reaches buckets.
-pub const HAS_BUCKETS: bool = cfg!(feature = "s3");
-
 /// Whether a text names a bucket and not a folder.
 pub fn is_bucket(text: &str) -> bool {
     text.starts_with("s3://")

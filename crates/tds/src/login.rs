@@ -128,11 +128,6 @@ impl Login {
     pub fn offers(&self, id: u8) -> bool {
         self.features.iter().any(|feature| feature.id == id)
     }
-
-    /// It asks that its own packet of read-only intent be honoured (type flags bit 5).
-    pub fn read_only_intent(&self) -> bool {
-        self.flags[2] & 0x20 != 0
-    }
 }
 
 /// The bytes an (offset, count of UTF-16 units) pair points at.

@@ -319,12 +319,6 @@ impl TokenWriter {
         self.slots.extend(columns.iter().map(slot));
     }
 
-    /// COLMETADATA without columns, as FMTONLY of a statement without a result gives it.
-    pub fn no_columns(&mut self) {
-        self.slots.clear();
-        self.packets.payload().extend_from_slice(&[0x81, 0xFF, 0xFF]);
-    }
-
     /// Opens a ROW of the columns last announced.
     pub fn row(&mut self) -> RowWriter<'_> {
         let out = self.packets.payload();

@@ -1,10 +1,10 @@
 //! The house rules: lengths of files and functions, arrows between rooms, the language of comments.
 #![allow(clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use xtask::arms::matches;
-use xtask::{blanked, functions, named_in_crate, rust_files};
+use xtask::{blanked, count_words, functions, named_in_crate, public_items, rust_files};
 
 const FILE_LINES_MAX: usize = 1_000;
 const FUNCTION_LINES_MAX: usize = 70;
@@ -211,4 +211,37 @@ fn what_a_source_names_is_read_out_of_groups_and_from_its_own_place() {
         .map(|path| path.join("::"))
         .collect();
     assert_eq!(named, ["a::b", "a::c::D", "f", "i", "one::g::h"]);
+}
+
+/// The compiler takes what is public for used. Functions for purposes long gone stood in nine crates.
+#[test]
+fn what_is_public_is_named_somewhere() {
+    let codes: Vec<(PathBuf, String)> = sources()
+        .into_iter()
+        .map(|(path, source)| (path, blanked(&source)))
+        .collect();
+    let mut named: HashMap<&str, usize> = HashMap::new();
+    for (_, code) in &codes {
+        count_words(code, &mut named);
+    }
+    let mut count = 0;
+    let mut dead = Vec::new();
+    for (path, code) in codes.iter().filter(|(path, _)| path.iter().any(|part| part == "src")) {
+        for (line, name) in public_items(code) {
+            count += 1;
+            if named[name] == 1 {
+                dead.push(format!("{}:{line} {name}", path.display()));
+            }
+        }
+    }
+    assert!(count > 4_000, "only {count} public items found: the reader is broken");
+    assert!(dead.is_empty(), "nothing names these:\n{}", dead.join("\n"));
+}
+
+#[test]
+fn public_items_are_found_by_their_kinds() {
+    let code = "pub fn a() -> u8 {\n pub const fn b()\npub struct C<T> {\n pub field: u8,\npub const D: E = F;\npub use g::H;\n\
+                #[unsafe(export_name = )]\npub static I: u8 = 0;\npub(crate) fn j()\npub unsafe fn k(l: *const M)\npub mod n;\n";
+    let names: Vec<&str> = public_items(code).iter().map(|(_, name)| *name).collect();
+    assert_eq!(names, ["a", "b", "C", "D", "k"]);
 }

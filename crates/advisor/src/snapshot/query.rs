@@ -643,13 +643,6 @@ impl Source {
     pub fn right(self) -> &'static str {
         self.query().map_or("public", |query| query.right)
     }
-
-    /// The source of a word; for recorded answers.
-    pub fn of_word(word: &str) -> Option<Source> {
-        let first = [Source::Server, Source::Catalog];
-        let all = first.into_iter().chain(QUERIES.iter().map(|query| query.source));
-        all.into_iter().find(|source| source.word() == word)
-    }
 }
 
 /// The views and functions of [`QUERIES`] that exist, with their columns.

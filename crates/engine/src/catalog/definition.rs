@@ -533,11 +533,6 @@ impl TableDefinition {
             .next()
     }
 
-    /// `data_space_id` of where its rows are.
-    pub fn rows_space(&self) -> u32 {
-        self.clustered().map_or(self.data_space, |index| index.data_space)
-    }
-
     /// Whether anything of it is kept elsewhere than in PRIMARY.
     pub fn leaves_primary(&self) -> bool {
         let indexes = self.every_index().map(|index| index.data_space);

@@ -1,6 +1,6 @@
 //! Starting an instance: folder, error log, system databases, then user databases.
 
-use super::create::{is_entry, paths_of};
+use super::create::paths_of;
 use super::errorlog_files::ErrorLogFiles;
 use super::lost::FolderPlace;
 use super::operation::{Operation, Work};
@@ -450,15 +450,6 @@ impl Instance {
                 state
             }
         }
-    }
-
-    /// Removes the row of a database whose files are gone or not wanted any more.
-    pub fn find_entry(&self, database_id: u16) -> Result<Option<DatabaseEntry>> {
-        let object = self.find_in_master(|definition| is_entry(definition, database_id))?;
-        Ok(object.and_then(|object| match &object.definition {
-            ObjectDefinition::Database(entry) => Some(entry.clone()),
-            _ => None,
-        }))
     }
 
     /// A new database's guid: no two are equal on one machine, and one history always makes the same ones.

@@ -50,12 +50,6 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// The resource of a heap row.
-    pub fn heap_row(database: u16, object: u32, file: u16, page: u32, slot: u16) -> Resource {
-        let row = u64::from(file) << 48 | u64::from(page) << 16 | u64::from(slot);
-        Resource::Row(database, object, row)
-    }
-
     /// The resource of a tree row: two keys with one hash lock each other out, which is safe and rare.
     pub fn tree_row(database: u16, object: u32, key: &[u8]) -> Resource {
         Resource::Row(database, object, hash_bytes(key))

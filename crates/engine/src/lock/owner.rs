@@ -203,20 +203,6 @@ impl LockOwner {
         Ok(RowTaken::New)
     }
 
-    /// Waits until a row could be read under READ COMMITTED: takes S and gives it back at once.
-    pub fn wait_for_row(&self, database: u16, object: u32, row: Resource) -> Result<()> {
-        let table_covers = self
-            .mode_of(&Resource::Object(database, object))
-            .is_some_and(|held| held.covers_rows_in(Mode::S));
-        if table_covers || self.mode_of(&row).is_some_and(|held| held.covers(Mode::S)) {
-            return Ok(());
-        }
-        let before = self.mode_of(&row);
-        self.lock(row, Mode::S)?;
-        self.restore(row, before);
-        Ok(())
-    }
-
     /// The mode held on `resource`.
     pub fn mode_of(&self, resource: &Resource) -> Option<Mode> {
         self.held.lock().modes.get(resource)

@@ -42,12 +42,6 @@ impl UndoKind {
         matches!(self, HeapDelete | HeapUpdate | TreeDelete | TreeUpdate)
     }
 
-    /// Whether the change is one row's.
-    pub fn is_of_row(self) -> bool {
-        use UndoKind::{HeapInsert, TreeInsert};
-        self.changes_rows() || matches!(self, HeapInsert | TreeInsert)
-    }
-
     /// The kind of an encoded byte.
     pub fn from_byte(byte: u8) -> Option<UndoKind> {
         Some(match byte {

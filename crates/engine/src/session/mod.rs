@@ -330,11 +330,6 @@ impl Session {
         self.in_transaction
     }
 
-    /// True when the transaction has changed anything.
-    pub fn has_changes(&self) -> bool {
-        !self.parts.is_empty()
-    }
-
     /// Begins a transaction; inside one, nothing changes.
     pub fn begin(&mut self) {
         self.begin_named(USER_TRANSACTION);

@@ -3,7 +3,7 @@
 //! For an off-row column the row holds a *place* instead: `u16 arrangement of the pages | u48 bytes of the value | page ids`. The store
 //! interprets the pages (`store::large`). The length is read here, so that it is known without reading them.
 //!
-//! Invariant: a place is at most [`PLACE_BYTES_MAX`] long, and only columns longer than [`MOVED_BYTES_MIN`] move. So moving columns off-row
+//! Invariant: a place is at most 38 bytes long ([`PLACE_PAGES_MAX`] page ids), and only columns longer than [`MOVED_BYTES_MIN`] move. So moving columns off-row
 //! makes a row shorter.
 
 use super::{HeldSource, Length, SqlType};
@@ -18,8 +18,6 @@ pub const MOVED_BYTES_MIN: usize = 24;
 pub const PLACE_HEAD_BYTES: usize = 8;
 /// Page ids in a place.
 pub const PLACE_PAGES_MAX: usize = 5;
-/// The longest place.
-pub const PLACE_BYTES_MAX: usize = PLACE_HEAD_BYTES + 6 * PLACE_PAGES_MAX;
 
 /// Reads values by their places.
 pub trait ReadOffRow: fmt::Debug + Send + Sync {

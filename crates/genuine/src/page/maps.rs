@@ -142,11 +142,6 @@ impl PfsByte {
     pub fn is_allocated(self) -> bool {
         self.0 & 0x40 != 0
     }
-
-    /// The page is an IAM page.
-    pub fn is_iam(self) -> bool {
-        self.0 & 0x10 != 0
-    }
 }
 
 /// One page of the chain of maps that says which pages belong to an allocation unit.

@@ -243,11 +243,6 @@ impl Page {
         PageKind::of(self.bytes[1])
     }
 
-    /// Flags of its kind. On data pages of a compressed table 0x80 says that the page has anchor and dictionary (inferred).
-    pub fn type_flags(&self) -> u8 {
-        self.bytes[2]
-    }
-
     /// Its level in an index: 0 is the leaf.
     pub fn level(&self) -> u8 {
         self.bytes[3]
@@ -266,11 +261,6 @@ impl Page {
     /// The page after it, at its level of the index.
     pub fn next(&self) -> Option<PageId> {
         self.link(16)
-    }
-
-    /// Bytes of the fixed part of its records.
-    pub fn fixed_length(&self) -> u16 {
-        self.u16(14)
     }
 
     /// How many slots it has.

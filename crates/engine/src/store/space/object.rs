@@ -34,13 +34,6 @@ pub struct SpaceUsage {
     pub index_pages: u64,
 }
 
-impl SpaceUsage {
-    /// Pages not in use: free, or never handed out.
-    pub fn unused_pages(&self) -> u64 {
-        self.reserved_pages.saturating_sub(self.data_pages + self.index_pages)
-    }
-}
-
 /// The state all handles of an object share.
 pub struct ObjectSpace {
     object: ObjectId,
