@@ -190,14 +190,14 @@ def run_tapped(name, missing, command, encrypt, server):
             "ODBCSYSINI": str(TOOLS / "odbc"),
         }
         succeeded = run(name, missing, command, environment)
-        for negotiated in sorted(tap.negotiated):
-            say(f"negotiated {name}: {negotiated}")
-        if not tap.negotiated:
-            return succeeded
-        readable = sorted(tap.seen)
-        wrong = readable if encrypt else [] if any("row" in each for each in readable) else ["no row: the tap does not see"]
-        say(f"FAIL {name} on the wire: readable are {', '.join(wrong)}" if wrong else f"ok {name} on the wire")
-        return succeeded and not wrong
+    for negotiated in sorted(tap.negotiated):
+        say(f"negotiated {name}: {negotiated}")
+    if not tap.negotiated:
+        return succeeded
+    readable = sorted(tap.seen)
+    wrong = readable if encrypt else [] if any("row" in each for each in readable) else ["no row: the tap does not see"]
+    say(f"FAIL {name} on the wire: readable are {', '.join(wrong)}" if wrong else f"ok {name} on the wire")
+    return succeeded and not wrong
 
 
 def near(name, known):

@@ -75,8 +75,12 @@ def hello_body(body):
     return TLS.get(version, hex(version)), CIPHERS.get(cipher, hex(cipher or 0))
 
 
+# How long a connection may live on whose client has ended.
+RELAY_SECONDS_MAX = 30
+
+
 class Tap:
-    """Relays connections to the server's port while it is used in a `with` statement."""
+    """Relays connections to the server's port while it is used in a `with` statement; behind it, all that passed has been looked at."""
 
     def __init__(self, server_port, watched):
         """`watched`: bytes to look for, by name."""
@@ -85,6 +89,7 @@ class Tap:
         self.seen = set()
         self.negotiated = set()
         self.lock = threading.Lock()
+        self.relays = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
 
@@ -98,6 +103,9 @@ class Tap:
         self.listener.shutdown(socket.SHUT_RDWR)
         self.acceptor.join()
         self.listener.close()
+        # A client may end before the last bytes have come through.
+        for relay in self.relays:
+            relay.join(RELAY_SECONDS_MAX)
 
     def accept(self):
         while True:
@@ -105,7 +113,9 @@ class Tap:
                 client, _ = self.listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self.relay, args=(client,), daemon=True).start()
+            relay = threading.Thread(target=self.relay, args=(client,), daemon=True)
+            self.relays.append(relay)
+            relay.start()
 
     def relay(self, client):
         """One connection, to its end."""
