@@ -66,7 +66,7 @@ fn head(source: &str) -> Vec<String> {
     paragraphs
 }
 
-/// Text without links to Rust items: [`a`](b::c) and [`a`] are `a`.
+/// Text without links to Rust items: of each, only its name is left, as code.
 fn without_links(text: &str) -> String {
     let mut rest = text;
     let mut plain = String::new();

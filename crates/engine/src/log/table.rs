@@ -119,7 +119,7 @@ struct ActiveVlf {
 }
 
 impl VlfTable {
-    /// Takes a file in. Its VLFs are free until [`VlfTable::activate`] says otherwise.
+    /// Takes a file in. Its VLFs are free until [`VlfTable::enter`] says otherwise.
     pub(crate) fn add_file(&mut self, id: u16, file: LogFile) {
         for (index, vlf) in file.vlfs.iter().enumerate() {
             self.free.insert((vlf.header.sequence, VlfPlace { file: id, index }));

@@ -327,7 +327,7 @@ impl<'a> PageRef<'a> {
     }
 }
 
-/// A page to change. The only public changes are the unlogged ones; all others go through [`super::apply`].
+/// A page to change. The only public changes are the unlogged ones; all others go through [`super::apply()`].
 pub struct PageMut<'a> {
     bytes: &'a mut PageBytes,
 }

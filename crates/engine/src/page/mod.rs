@@ -18,7 +18,7 @@
 //! Invariants, checked by [`verify_page`]:
 //! * rows and holes fill the space from 96 to `free_offset` exactly; rows do not overlap; slots point at rows;
 //! * `ghost count` is the number of rows whose ghost bit is set;
-//! * [`apply`] is the only way a page changes, in normal work and in redo: the same page and the same operation give the same bytes.
+//! * [`apply()`] is the only way a page changes, in normal work and in redo: the same page and the same operation give the same bytes.
 //!
 //! **Room that undo may need.** A transaction that shrinks a row must be able to grow it back, so bytes freed by shrinking or
 //! removing a live row stay reserved: `reclaim_lsn` is the newest such change or ghost mark, `reserved_bytes` their sum. Once

@@ -419,7 +419,7 @@ pub fn analyse(storage: &DatabaseStorage, from: Lsn, progress: &mut dyn FnMut(Ls
 /// needs nothing that analysis finds out.
 ///
 /// # Errors
-/// As those of [`analyse`] and [`super::redo`].
+/// As those of [`analyse`] and [`super::redo()`].
 pub fn analyse_and_redo(
     storage: &DatabaseStorage,
     redo_start: Lsn,

@@ -426,7 +426,7 @@ pub fn write(storage: &DatabaseStorage, id: PageId) -> Result<PageWrite<'_>> {
     Ok(page)
 }
 
-/// As [`write`], for a page that may have been given up: `None` when the file has become too short to have it.
+/// As [`write()`], for a page that may have been given up: `None` when the file has become too short to have it.
 pub fn write_if_in_file(storage: &DatabaseStorage, id: PageId) -> Result<Option<PageWrite<'_>>> {
     let is_cut_off = || storage.files.page_count(id.file) <= id.page;
     if is_cut_off() {

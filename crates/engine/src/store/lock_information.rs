@@ -9,7 +9,7 @@
 //! The lengths are those of genuine log files. SQL Server's 26 bytes also include a page lock. There are no page locks here, but a row's
 //! number is longer than SQL Server's key hash.
 //!
-//! Recovery does not need them: the change itself shows what undo touches ([`super::touched`]). A database with such records has a feature
+//! Recovery does not need them: the change itself shows what undo touches ([`super::touched()`]). A database with such records has a feature
 //! bit in its boot record, because a reader that does not know them would take them for damage.
 
 use super::StoreContext;

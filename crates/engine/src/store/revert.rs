@@ -15,7 +15,7 @@
 //! A transaction has its table for itself while it fills pages, so a filled page and those that are split off it before the rollback have rows of this
 //! transaction alone.
 //!
-//! Undo works as in [`super::undo`], but for one page whose latch is held.
+//! Undo works as in [`super::undo()`], but for one page whose latch is held.
 
 use super::change::{Author, Planned, Subject, UndoStep, UndoneBy, foreign, live_rows, log_and_apply, read};
 use super::large;

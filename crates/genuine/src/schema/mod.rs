@@ -19,7 +19,7 @@ use crate::types::{ColumnType, SystemType};
 pub enum Dialect {
     /// SQL Server: everything, as it was declared.
     SqlServer,
-    /// vlflab: columns of types that it lacks hold the bytes of the values, and [`left_out`] names what is not made.
+    /// vlflab: columns of types that it lacks hold the bytes of the values, and [`left_out()`] names what is not made.
     Vlflab,
 }
 

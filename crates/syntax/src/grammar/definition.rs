@@ -1,4 +1,4 @@
-//! The parts of a table's definition that nothing here obeys. The patterns name every part: see [`super::check`].
+//! The parts of a table's definition that nothing here obeys. The patterns name every part: see [`super::check()`].
 
 use super::{
     ALTER_INDEX_SET, ALTER_TABLE_SET, CREATE_STATISTICS, INDEX_OPTIONS, Parsed, Place, REBUILD_OPTIONS,

@@ -1,7 +1,7 @@
 //! The words that statements take as options, and what becomes of each: nothing is taken and then ignored.
 //!
 //! The parser reads options as words and values. What they mean is said here, in one table for each place of the grammar where
-//! options stand ([`PLACES`]). A batch is checked against the tables before anything of it runs ([`check`]), so that a refused
+//! options stand ([`PLACES`]). A batch is checked against the tables before anything of it runs ([`check()`]), so that a refused
 //! option never leaves half a batch done.
 //!
 //! | fate | what happens |
