@@ -7,6 +7,7 @@ unixODBC; `.clients/odbc/odbcinst.ini` names them to it, with pooling on, so tha
 import ctypes.util
 import glob
 import os
+import threading
 
 from harness import TOOLS
 
@@ -14,6 +15,10 @@ LIBRARIES = {
     "msodbcsql18": str(TOOLS / "venv/lib/python3*/site-packages/mssql_python_odbc/libs/linux/debian_ubuntu/*/lib/libmsodbcsql-18*.so*"),
     "freetds-odbc": "/usr/lib/*/odbc/libtdsodbc.so",
 }
+
+
+# Groups of clients are threads of one process: one writes while the others wait.
+configuring = threading.Lock()
 
 
 def library(driver):
@@ -36,5 +41,6 @@ def configure():
     folder.mkdir(exist_ok=True)
     entries = [f"[{name}]\nDriver={library(name)}\nCPTimeout=60\n" for name in LIBRARIES if library(name)]
     written = folder / f"odbcinst.{os.getpid()}"
-    written.write_text("[ODBC]\nPooling=Yes\n\n" + "\n".join(entries))
-    written.replace(folder / "odbcinst.ini")
+    with configuring:
+        written.write_text("[ODBC]\nPooling=Yes\n\n" + "\n".join(entries))
+        written.replace(folder / "odbcinst.ini")

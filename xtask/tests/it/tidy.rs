@@ -213,7 +213,7 @@ fn what_a_source_names_is_read_out_of_groups_and_from_its_own_place() {
     assert_eq!(named, ["a::b", "a::c::D", "f", "i", "one::g::h"]);
 }
 
-/// The compiler takes what is public for used. Functions for purposes long gone stood in nine crates.
+/// The compiler takes what is public for used. Items that nothing called stood in six crates.
 #[test]
 fn what_is_public_is_named_somewhere() {
     let codes: Vec<(PathBuf, String)> = sources()
