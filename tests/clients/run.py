@@ -190,6 +190,9 @@ def run_tapped(name, missing, command, encrypt, server):
             "ODBCSYSINI": str(TOOLS / "odbc"),
         }
         succeeded = run(name, missing, command, environment)
+    if not tap.is_whole:
+        say(f"FAIL {name} on the wire: a connection outlives its client")
+        return False
     for negotiated in sorted(tap.negotiated):
         say(f"negotiated {name}: {negotiated}")
     if not tap.negotiated:

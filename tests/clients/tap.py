@@ -80,7 +80,7 @@ RELAY_SECONDS_MAX = 30
 
 
 class Tap:
-    """Relays connections to the server's port while it is used in a `with` statement; behind it, all that passed has been looked at."""
+    """Relays connections to the server's port while it is used in a `with` statement. Behind it, `is_whole` says whether all that passed was looked at."""
 
     def __init__(self, server_port, watched):
         """`watched`: bytes to look for, by name."""
@@ -90,6 +90,7 @@ class Tap:
         self.negotiated = set()
         self.lock = threading.Lock()
         self.relays = []
+        self.is_whole = False
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
 
@@ -106,6 +107,7 @@ class Tap:
         # A client may end before the last bytes have come through.
         for relay in self.relays:
             relay.join(RELAY_SECONDS_MAX)
+        self.is_whole = not any(relay.is_alive() for relay in self.relays)
 
     def accept(self):
         while True:
