@@ -1,3 +1,7 @@
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -8,11 +12,11 @@ import java.sql.SQLWarning;
 import java.sql.Statement;
 
 /**
- * Runs a script through Microsoft's JDBC driver, batch by batch, and writes what came back, a line each, fields parted by
- * tabs: {@code columns} with their names, {@code row} with values, {@code message} with number and text, {@code count} with rows affected,
- * {@code error} with number and text.
+ * Runs scripts through Microsoft's JDBC driver, each on a connection of its own, batch by batch, and writes what came back, a line each,
+ * fields parted by tabs: {@code columns} with their names, {@code row} with values, {@code message} with number and text, {@code count}
+ * with rows affected, {@code error} with number and text, which ends the script, and {@code end} behind each script.
  *
- * <p>Arguments: port, password, script.
+ * <p>Argument: the password. Each line of its input asks for a script: a port, a tab, and the path of the script.
  */
 public class Script {
     private static final String NULL = "NULL";
@@ -64,18 +68,25 @@ public class Script {
         }
     }
 
-    public static void main(String[] arguments) throws Exception {
-        String url = "jdbc:sqlserver://127.0.0.1:" + arguments[0] + ";encrypt=false;trustServerCertificate=true";
-        String script = Files.readString(Path.of(arguments[2]));
-        try (Connection connection = DriverManager.getConnection(url, "sa", arguments[1])) {
-            for (String batch : script.split("(?im)^[ \\t]*go[ \\t]*\\r?$")) {
+    private static void run(String port, String password, Path script) throws IOException {
+        String url = "jdbc:sqlserver://127.0.0.1:" + port + ";encrypt=false;trustServerCertificate=true";
+        try (Connection connection = DriverManager.getConnection(url, "sa", password)) {
+            for (String batch : Files.readString(script).split("(?im)^[ \\t]*go[ \\t]*\\r?$")) {
                 if (!batch.isBlank()) {
                     run(connection, batch);
                 }
             }
         } catch (SQLException failure) {
             line("error", failure.getErrorCode(), failure.getMessage());
-            System.exit(1);
+        }
+        line("end");
+    }
+
+    public static void main(String[] arguments) throws IOException {
+        BufferedReader asked = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String next = asked.readLine(); next != null; next = asked.readLine()) {
+            String[] parts = next.split("\t", 2);
+            run(parts[0], arguments[0], Path.of(parts[1]));
         }
     }
 }

@@ -1,5 +1,6 @@
 """Runs a T-SQL script with FreeTDS's bsqldb or Microsoft's JDBC driver and gives everything that came back."""
 
+import functools
 import os
 import re
 import shutil
@@ -44,24 +45,35 @@ def by_freetds(server, script):
     return answers
 
 
+@functools.cache
+def jdbc_program():
+    """One machine runs all scripts, for its start and the driver's take longer than a short script. It ends with its input."""
+    command = [*java_program(HERE / "Script.java", TOOLS / "mssql-jdbc.jar"), PASSWORD]
+    return subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
 def by_jdbc(server, script):
     file = server.folder / "script.sql"
     file.write_text(script)
-    command = [*java_program(HERE / "Script.java", TOOLS / "mssql-jdbc.jar"), server.port, PASSWORD, file]
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=SECONDS_MAX)
-    answers = Answers()
-    for line in done.stdout.splitlines():
-        kind, *fields = line.split("\t")
+    program = jdbc_program()
+    print(server.port, file, sep="\t", file=program.stdin, flush=True)
+    answers, errors = Answers(), []
+    for line in program.stdout:
+        kind, *fields = line.rstrip("\n").split("\t")
         if kind == "columns":
             answers.sets.append((fields, []))
         elif kind == "row":
             answers.sets[-1][1].append([field.strip() for field in fields])
         elif kind == "count":
             answers.counts.append(int(fields[0]))
-        else:
+        elif kind == "message":
             answers.messages.append(fields[1])
-    equal(done.returncode, 0, f"{done.stdout[-700:]} {done.stderr[-700:]}")
-    return answers
+        elif kind == "error":
+            errors.append(fields)
+        else:
+            equal((kind, errors), ("end", []), "how the script ended")
+            return answers
+    raise AssertionError(f"the program ended with {program.wait()}")
 
 
 def clients(test):

@@ -50,18 +50,12 @@ pub fn blanked(source: &str) -> String {
     while at < bytes.len() {
         let end = at + token_bytes(&bytes[at..]);
         let token = &source[at..end];
-        let is_code = end - at == 1
-            || token
-                .chars()
-                .all(|character| character.is_alphanumeric() || character == '_');
+        let is_code = end - at == 1 || token.bytes().all(|byte| is_of_word(&byte));
         if is_code {
             output.push_str(token);
         } else {
-            output.extend(
-                token
-                    .chars()
-                    .map(|character| if character == '\n' { '\n' } else { ' ' }),
-            );
+            let blank = |character| if character == '\n' { '\n' } else { ' ' };
+            output.extend(token.chars().map(blank));
         }
         at = end;
     }
@@ -92,13 +86,15 @@ fn token_bytes(rest: &[u8]) -> usize {
                 1
             }
         }
-        [first, ..] if first.is_ascii_alphanumeric() || *first == b'_' => {
-            let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-            rest.iter().position(|byte| !is_word(byte)).unwrap_or(rest.len())
-        }
+        [first, ..] if is_of_word(first) => rest.iter().position(|byte| !is_of_word(byte)).unwrap_or(rest.len()),
         [first, ..] => utf8_bytes(*first),
         [] => 0,
     }
+}
+
+/// Names in this workspace are ASCII.
+fn is_of_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || *byte == b'_'
 }
 
 fn utf8_bytes(first: u8) -> usize {
@@ -122,9 +118,14 @@ fn quoted_bytes(rest: &[u8], quote: u8) -> usize {
     rest.len()
 }
 
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|character: char| !character.is_ascii_alphanumeric() && character != '_')
+        .filter(|word| !word.is_empty())
+}
+
 /// Counts the words of a blanked source.
 pub fn count_words<'code>(code: &'code str, counts: &mut HashMap<&'code str, usize>) {
-    for word in code.split(|character: char| !character.is_alphanumeric() && character != '_') {
+    for word in words(code) {
         *counts.entry(word).or_default() += 1;
     }
 }
@@ -137,9 +138,8 @@ pub fn public_items(code: &str) -> Vec<(usize, &str)> {
     let mut items = Vec::new();
     let mut is_exported = false;
     for (line, text) in (1..).zip(code.lines()) {
-        let words = text.split(|character: char| !character.is_alphanumeric() && character != '_');
-        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         if text.trim_start().starts_with("pub ") && !is_exported {
+            let words: Vec<&str> = words(text).collect();
             let function = words.iter().position(|word| *word == "fn");
             let function = function.filter(|&at| words[1..at].iter().all(|word| OF_FUNCTIONS.contains(word)));
             let kind = function.unwrap_or(1);

@@ -108,8 +108,10 @@ pub fn giveaways(text: &str) -> Vec<String> {
     for (at, word) in words.iter().enumerate() {
         let behind = |count: usize| words.get(at + count).map_or("", String::as_str);
         for giveaway in GIVEAWAYS {
-            let phrase: Vec<&str> = giveaway.split(' ').collect();
-            let is_here = phrase.iter().zip(&words[at..]).all(|(a, b)| a == b) && words.len() - at >= phrase.len();
+            let mut here = words[at..].iter();
+            let is_here = giveaway
+                .split(' ')
+                .all(|expected| here.next().is_some_and(|word| word == expected));
             let distinguishes = giveaway.ends_with("told") && TOLD.contains(&behind(2));
             if is_here && !distinguishes {
                 found.push(giveaway.to_string());
@@ -184,6 +186,9 @@ pub fn empty_docs(source: &str) -> Vec<Comment> {
             continue;
         };
         let text = text.trim();
+        if text.split_whitespace().count() > SHORT_WORDS_MAX {
+            continue;
+        }
         let below = lines[index + 1..]
             .iter()
             .find(|line| !line.trim_start().starts_with("#["));
@@ -198,13 +203,14 @@ pub fn empty_docs(source: &str) -> Vec<Comment> {
     found
 }
 
+/// Of a text of few words.
 fn repeats(text: &str, names: &BTreeSet<String>, owner: &BTreeSet<String>) -> bool {
     let plain = text.trim_end_matches('.');
     let words: Vec<&str> = plain.split_whitespace().collect();
     let is_plain = plain
         .chars()
         .all(|character| character.is_alphabetic() || [' ', '\'', ','].contains(&character));
-    if words.is_empty() || words.len() > SHORT_WORDS_MAX || !is_plain {
+    if words.is_empty() || !is_plain {
         return false;
     }
     let adds = |word: &&&str| {
