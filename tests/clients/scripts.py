@@ -5,6 +5,8 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
+import threading
 from pathlib import Path
 
 from harness import PASSWORD, TOOLS, equal, java_program
@@ -47,33 +49,49 @@ def by_freetds(server, script):
 
 @functools.cache
 def jdbc_program():
-    """One machine runs all scripts, for its start and the driver's take longer than a short script. It ends with its input."""
+    """One machine runs all scripts, for its start and the driver's take longer than a short script. It ends with its input.
+
+    What it writes beside its answers goes into a file: `run.py` waits for the end of every program that holds a check's output.
+    """
     command = [*java_program(HERE / "Script.java", TOOLS / "mssql-jdbc.jar"), PASSWORD]
-    return subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    beside = tempfile.TemporaryFile("w+", errors="replace")
+    program = subprocess.Popen(
+        [str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=beside, text=True
+    )
+    return program, beside
 
 
 def by_jdbc(server, script):
     file = server.folder / "script.sql"
     file.write_text(script)
-    program = jdbc_program()
+    program, beside = jdbc_program()
     print(server.port, file, sep="\t", file=program.stdin, flush=True)
     answers, errors = Answers(), []
-    for line in program.stdout:
-        kind, *fields = line.rstrip("\n").split("\t")
-        if kind == "columns":
-            answers.sets.append((fields, []))
-        elif kind == "row":
-            answers.sets[-1][1].append([field.strip() for field in fields])
-        elif kind == "count":
-            answers.counts.append(int(fields[0]))
-        elif kind == "message":
-            answers.messages.append(fields[1])
-        elif kind == "error":
-            errors.append(fields)
-        else:
-            equal((kind, errors), ("end", []), "how the script ended")
-            return answers
-    raise AssertionError(f"the program ended with {program.wait()}")
+    # A script without an end takes the machine with it.
+    limit = threading.Timer(SECONDS_MAX, program.kill)
+    limit.start()
+    try:
+        for line in program.stdout:
+            kind, *fields = line.rstrip("\n").split("\t")
+            if kind == "columns":
+                answers.sets.append((fields, []))
+            elif kind == "row":
+                answers.sets[-1][1].append([field.strip() for field in fields])
+            elif kind == "count":
+                answers.counts.append(int(fields[0]))
+            elif kind == "message":
+                answers.messages.append(fields[1])
+            elif kind == "error":
+                errors.append(fields)
+            else:
+                equal((kind, errors), ("end", []), "how the script ended")
+                return answers
+    finally:
+        limit.cancel()
+    # The next script has a machine of its own.
+    jdbc_program.cache_clear()
+    beside.seek(0)
+    raise AssertionError(f"the program ended with {program.wait()}: {beside.read()[-700:]}")
 
 
 def clients(test):

@@ -119,7 +119,7 @@ fn quoted_bytes(rest: &[u8], quote: u8) -> usize {
 }
 
 fn words(code: &str) -> impl Iterator<Item = &str> {
-    code.split(|character: char| !character.is_ascii_alphanumeric() && character != '_')
+    code.split(|character: char| !u8::try_from(character).is_ok_and(|byte| is_of_word(&byte)))
         .filter(|word| !word.is_empty())
 }
 
@@ -158,7 +158,7 @@ pub fn public_items(code: &str) -> Vec<(usize, &str)> {
 /// counts from `module`, the path of the source's own module.
 pub fn named_in_crate(code: &str, module: &[String]) -> Vec<Vec<String>> {
     let mut named = Vec::new();
-    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let is_word = |byte: Option<&u8>| byte.is_some_and(is_of_word);
     for (at, _) in code.match_indices("crate::") {
         if !is_word(code.as_bytes().get(at.wrapping_sub(1))) {
             tree(&code[at + "crate::".len()..], &[], &mut named);

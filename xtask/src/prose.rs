@@ -203,7 +203,7 @@ pub fn empty_docs(source: &str) -> Vec<Comment> {
     found
 }
 
-/// Of a text of few words.
+/// Whether a text of at most [`SHORT_WORDS_MAX`] words says no more than the names around it.
 fn repeats(text: &str, names: &BTreeSet<String>, owner: &BTreeSet<String>) -> bool {
     let plain = text.trim_end_matches('.');
     let words: Vec<&str> = plain.split_whitespace().collect();
