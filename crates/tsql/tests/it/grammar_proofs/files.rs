@@ -1,4 +1,4 @@
-//! Proofs of the options of files of rows, BULK INSERT and OPENROWSET(BULK ...), and of filegroups.
+//! Proofs of the options of bulk loads, of files of rows, BULK INSERT and OPENROWSET(BULK ...), and of filegroups.
 
 use super::Proof;
 use super::Proof::Test;
@@ -22,6 +22,35 @@ const ONE_VALUE: Proof = Test("bulk_insert", "a_file_is_one_value");
 
 /// The effects of obeyed words: place, word, proof.
 pub const FILE_PROOFS: &[(&str, &str, Proof)] = &[
+    (
+        "INSERT BULK",
+        "CHECK_CONSTRAINTS",
+        Test(
+            "bulk_load",
+            "constraints_are_judged_if_asked_for_and_else_no_longer_trusted",
+        ),
+    ),
+    (
+        "INSERT BULK",
+        "KEEP_NULLS",
+        Test(
+            "bulk_load",
+            "a_null_becomes_the_default_of_its_column_unless_nulls_are_kept",
+        ),
+    ),
+    (
+        "INSERT BULK",
+        "ORDER",
+        Test(
+            "bulk_load",
+            "rows_that_do_not_come_in_the_order_they_are_said_to_are_refused",
+        ),
+    ),
+    (
+        "INSERT BULK",
+        "TABLOCK",
+        Test("bulk_load", "the_table_is_locked_whole_if_asked_for"),
+    ),
     ("BULK INSERT WITH", "BATCHSIZE", BATCHES),
     ("BULK INSERT WITH", "CHECK_CONSTRAINTS", AS_BULK_LOADS),
     ("BULK INSERT WITH", "DATAFILETYPE", NATIVE),

@@ -19,35 +19,6 @@ use self::Proof::{Answers, Test};
 /// The effects of obeyed words: place, word, proof.
 pub const PROOFS: &[(&str, &str, Proof)] = &[
     (
-        "INSERT BULK",
-        "CHECK_CONSTRAINTS",
-        Test(
-            "bulk_load",
-            "constraints_are_judged_if_asked_for_and_else_no_longer_trusted",
-        ),
-    ),
-    (
-        "INSERT BULK",
-        "KEEP_NULLS",
-        Test(
-            "bulk_load",
-            "a_null_becomes_the_default_of_its_column_unless_nulls_are_kept",
-        ),
-    ),
-    (
-        "INSERT BULK",
-        "ORDER",
-        Test(
-            "bulk_load",
-            "rows_that_do_not_come_in_the_order_they_are_said_to_are_refused",
-        ),
-    ),
-    (
-        "INSERT BULK",
-        "TABLOCK",
-        Test("bulk_load", "the_table_is_locked_whole_if_asked_for"),
-    ),
-    (
         "ALTER DATABASE SET",
         "AUTO_UPDATE_STATISTICS_ASYNC",
         Test(
