@@ -19,11 +19,12 @@ use crate::page::{PAGE_BYTES, PageBytes};
 use parking_lot::Mutex;
 use parking_lot::RawRwLock;
 use parking_lot::lock_api::{RawRwLock as _, RawRwLockDowngrade as _};
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::alloc::{Layout, handle_alloc_error};
 use std::cell::UnsafeCell;
 use std::mem::{MaybeUninit, needs_drop};
 use std::ops::Range;
-use std::ptr::NonNull;
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use vlf::Lsn;
 
@@ -31,13 +32,10 @@ use vlf::Lsn;
 pub(super) const NO_KEY: u64 = 0;
 /// So many states are made at once: 64 KB of them, for 8 MB of pages.
 const STRETCH_FRAMES: usize = 1024;
-/// Frames begin on this boundary, as direct I/O wants.
-const ALIGNMENT_BYTES: usize = 4096;
 
-/// Memory for all frames. Untouched frames cost address space only.
+/// Memory for all frames, mapped for them alone: an allocator may hand out memory that was used, and would have to clear all of it at once.
+/// A mapping begins at a page of the system, as direct I/O wants.
 pub(super) struct Arena {
-    allocation: NonNull<u8>,
-    layout: Layout,
     first: NonNull<u8>,
     frame_count: usize,
 }
@@ -50,20 +48,17 @@ unsafe impl Sync for Arena {}
 impl Arena {
     /// Room for `frame_count` pages, at least one.
     pub fn new(frame_count: usize) -> Arena {
-        // Zeroed memory is asked for with a small alignment and aligned here, because the allocator maps such memory lazily,
-        // while for large alignments it would touch every byte at once.
-        let bytes = frame_count.max(1) * PAGE_BYTES + ALIGNMENT_BYTES;
-        let layout = Layout::from_size_align(bytes, 16).expect("a pool is smaller than half the address space");
-        // SAFETY: the layout has a size above zero.
-        let allocation = NonNull::new(unsafe { alloc_zeroed(layout) }).unwrap_or_else(|| handle_alloc_error(layout));
-        let padding = allocation.as_ptr().align_offset(ALIGNMENT_BYTES);
-        // SAFETY: the padding is below the alignment, by which the allocation is longer than the frames.
-        let first = unsafe { allocation.add(padding) };
+        let frame_count = frame_count.max(1);
+        let layout = Layout::array::<PageBytes>(frame_count).expect("a pool is smaller than half the address space");
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // Memory is reserved for no frame: the system counts what is touched.
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // SAFETY: the system chooses the address, so nothing is mapped over.
+        let mapped = unsafe { mmap_anonymous(null_mut(), layout.size(), access, flags) };
+        let first = mapped.ok().and_then(|mapped| NonNull::new(mapped.cast()));
         Arena {
-            allocation,
-            layout,
-            first,
-            frame_count: frame_count.max(1),
+            first: first.unwrap_or_else(|| handle_alloc_error(layout)),
+            frame_count,
         }
     }
 
@@ -124,8 +119,9 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout, freed once; guards borrow the pool, so none is left.
-        unsafe { dealloc(self.allocation.as_ptr(), self.layout) }
+        // SAFETY: mapped in `new` with this length, unmapped once; guards borrow the pool, so none is left. The only error is about the
+        // address, which is the arena's.
+        let _ = unsafe { munmap(self.first.as_ptr().cast(), self.frame_count * PAGE_BYTES) };
     }
 }
 
