@@ -76,14 +76,17 @@ impl PageKind {
     }
 }
 
+#[inline]
 pub(super) fn get_u16(page: &PageBytes, at: usize) -> u16 {
     u16::from_le_bytes([page[at], page[at + 1]])
 }
 
+#[inline]
 pub(super) fn put_u16(page: &mut PageBytes, at: usize, value: u16) {
     page[at..at + 2].copy_from_slice(&value.to_le_bytes());
 }
 
+#[inline]
 fn get_array<const N: usize>(page: &PageBytes, at: usize) -> [u8; N] {
     let mut array = [0; N];
     array.copy_from_slice(&page[at..at + N]);
@@ -91,6 +94,7 @@ fn get_array<const N: usize>(page: &PageBytes, at: usize) -> [u8; N] {
 }
 
 /// Offset in the page of a slot's two bytes. The slot must be below 4048, so that they lie behind the header.
+#[inline]
 pub(super) fn slot_at(slot: usize) -> usize {
     PAGE_BYTES - 2 * (slot + 1)
 }
