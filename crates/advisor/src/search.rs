@@ -255,6 +255,11 @@ impl Phase {
         full.chain((self.steps > 0).then_some(self.to))
     }
 
+    /// VLFs added and the largest of them; `None` when a step is refused or hits the fault of 4 GB multiples.
+    fn added(self, version: ServerVersion, from: u64) -> Option<(u64, u64)> {
+        self.outcome(version, from).ok().flatten()
+    }
+
     /// VLFs added and the largest of them, in constant time: the first step, the equal steps, the last step. `None` when a
     /// step hits the fault of 4 GB multiples.
     fn outcome(self, version: ServerVersion, from: u64) -> Result<Option<(u64, u64)>, RuleError> {
@@ -315,7 +320,7 @@ impl Candidate {
 
     /// The best candidate from `layout`; `None` when the log is already larger than the target.
     fn best(layout: &LogLayout, shrink: bool, target_bytes: u64, wish: Wish) -> Option<Candidate> {
-        let from = layout.file_bytes();
+        let (version, from) = (layout.version(), layout.file_bytes());
         let existing = LogSize::of(layout);
         let candidate = |simplicity, first, second, added: (u64, u64)| Candidate {
             shrink,
@@ -330,10 +335,7 @@ impl Candidate {
             return (from == target_bytes).then(|| candidate(Simplicity::Round, nothing, None, (0, 0)));
         }
         let mut best: Option<Candidate> = None;
-        let mut consider = |simplicity, first: Phase, second: Option<Phase>| {
-            let Some(added) = outcome(layout.version(), from, first, second) else {
-                return;
-            };
+        let mut consider = |simplicity, first: Phase, second: Option<Phase>, added| {
             let candidate = candidate(simplicity, first, second, added);
             if best.is_none_or(|best| candidate.rank(wish) < best.rank(wish)) {
                 best = Some(candidate);
@@ -343,22 +345,36 @@ impl Candidate {
         let steps_max = (target_bytes / MB).min(wish.vlfs.max(PHASE_STEPS_MAX)).clamp(1, 20_000);
         let round = ROUND_STEPS_MB.map(|step_mb| Phase::of_size(from, target_bytes, step_mb * MB));
         let round = round.into_iter().filter(|phase| phase.steps <= steps_max);
-        round.for_each(|phase| consider(Simplicity::Round, phase, None));
-        (1..=steps_max).for_each(|steps| consider(Simplicity::Equal, Phase::equal(from, target_bytes, steps), None));
+        let round = round.map(|phase| (Simplicity::Round, phase));
+        let equal = (1..=steps_max).map(|steps| (Simplicity::Equal, Phase::equal(from, target_bytes, steps)));
+        for (simplicity, phase) in round.chain(equal) {
+            if let Some(added) = phase.added(version, from) {
+                consider(simplicity, phase, None, added);
+            }
+        }
         for middle_bytes in middles(from, target_bytes) {
             let rest_mb = (target_bytes - middle_bytes) / MB;
-            let rest = |steps| Some(Phase::equal(middle_bytes, target_bytes, steps));
+            let rest = |steps| {
+                let second = Phase::equal(middle_bytes, target_bytes, steps);
+                second.added(version, middle_bytes).map(|added| (second, added))
+            };
+            // What a phase adds does not depend on the one before it.
+            let seconds: Vec<_> = (1..=PHASE_STEPS_MAX.min(rest_mb)).filter_map(rest).collect();
             for first_steps in 1..=PHASE_STEPS_MAX.min((middle_bytes - from).div_ceil(MB)) {
                 let first = Phase::equal(from, middle_bytes, first_steps);
-                let mut both = |second_steps| consider(Simplicity::TwoPhases, first, rest(second_steps));
-                (1..=PHASE_STEPS_MAX.min(rest_mb)).for_each(&mut both);
+                let Some(added) = first.added(version, from) else {
+                    continue;
+                };
                 // Beyond that, the numbers of steps that would be right if each added 1, 4, 8 or 16 VLFs.
                 let wished = wish.vlfs.saturating_sub(existing.vlf_count + first_steps);
                 let guesses = [1, 4, 8, 16].map(|per_step| wished / per_step);
                 let more = guesses
                     .into_iter()
                     .filter(|second| (PHASE_STEPS_MAX + 1..=rest_mb).contains(second));
-                more.for_each(both);
+                for (second, more) in seconds.iter().copied().chain(more.filter_map(rest)) {
+                    let both = (added.0 + more.0, added.1.max(more.1));
+                    consider(Simplicity::TwoPhases, first, Some(second), both);
+                }
             }
         }
         best
@@ -385,14 +401,6 @@ fn middles(from: u64, target_bytes: u64) -> impl Iterator<Item = u64> {
     (1..16)
         .map(move |part| (from + (target_bytes - from) / 16 * part).next_multiple_of(MB))
         .filter(move |middle| from < *middle && *middle < target_bytes)
-}
-
-/// VLFs that both phases add, and the largest of them; `None` when a step is refused or hits the fault of 4 GB multiples.
-fn outcome(version: ServerVersion, from: u64, first: Phase, second: Option<Phase>) -> Option<(u64, u64)> {
-    let added = first.outcome(version, from).ok()??;
-    let Some(second) = second else { return Some(added) };
-    let more = second.outcome(version, first.to).ok()??;
-    Some((added.0 + more.0, added.1.max(more.1)))
 }
 
 /// The automatic growth to leave in place: see [`autogrowth_reason`].
