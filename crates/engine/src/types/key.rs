@@ -42,6 +42,19 @@ pub fn encode_key_part(value: &Value, direction: KeyDirection, output: &mut Vec<
     }
 }
 
+/// Appends what the key of every string begins with that begins with characters equal to those of `text`, one by one
+/// ([`Collation::push_prefix`]).
+pub fn encode_key_prefix(text: &str, collation: Collation, direction: KeyDirection, output: &mut Vec<u8>) {
+    let start = output.len();
+    output.push(1);
+    collation.push_prefix(text, output);
+    if direction == KeyDirection::Descending {
+        for byte in &mut output[start..] {
+            *byte = !*byte;
+        }
+    }
+}
+
 /// Appends the key of a value of a column: strings are ordered by the column's collation, whatever they carry.
 pub fn encode_stored_key_part(value: &Value, collation: Collation, direction: KeyDirection, output: &mut Vec<u8>) {
     match value {

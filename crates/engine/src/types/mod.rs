@@ -29,7 +29,9 @@ pub use collation::{COLLATION_VERSION, Collation};
 pub use decimal::{Decimal, POWERS_OF_TEN};
 pub use held::{HELD_BYTES_MIN, HeldForm, HeldSource, HeldValue};
 pub use joined::Joined;
-pub use key::{KeyDirection, decode_key_part, encode_key_part, encode_stored_key_part, is_read_back};
+pub use key::{
+    KeyDirection, decode_key_part, encode_key_part, encode_key_prefix, encode_stored_key_part, is_read_back,
+};
 pub use row::{ROW_BYTES_MAX, RowColumns, RowLayout, Stored};
 pub use shared::{Bytes, LARGE_BYTES_MIN, STRING_BYTES_MAX, Text, string_room};
 pub use spelled::{float_text, key_text};

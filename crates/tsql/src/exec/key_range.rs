@@ -9,7 +9,7 @@ use engine::cancel;
 use engine::catalog::{ColumnDefinition, IndexDefinition, TableDefinition};
 use engine::error::Result;
 use engine::session::KeyRange;
-use engine::types::{Collation, KeyDirection, SqlType, Value, encode_stored_key_part};
+use engine::types::{Collation, KeyDirection, SqlType, Value, encode_key_prefix, encode_stored_key_part};
 
 use super::evaluate;
 use crate::context::Context;
@@ -190,12 +190,8 @@ impl<'d> Keys<'d> {
         // One of several characters is an error, which is left to the test of the condition.
         let escape = escape.as_ref().and_then(|escape| escape.as_str()?.chars().next());
         let collation = self.collation(position);
-        let start = prefix.len();
-        prefix.push(ASCENDING_VALUE);
-        collation.push_prefix(&Pattern::new(pattern, escape, collation).prefix(), &mut prefix);
-        if self.descends(position) {
-            prefix.iter_mut().skip(start).for_each(|byte| *byte = !*byte);
-        }
+        let text = Pattern::new(pattern, escape, collation).prefix();
+        encode_key_prefix(&text, collation, self.index.direction(position), &mut prefix);
         Ok(Some(all_of(prefix)))
     }
 

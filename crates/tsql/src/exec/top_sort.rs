@@ -13,11 +13,11 @@ use std::collections::BinaryHeap;
 
 use engine::cancel;
 use engine::error::Result;
-use engine::types::Value;
+use engine::types::{Value, encode_key_prefix};
 
 use super::Operator;
 use super::row_bytes::{push_row, read_row};
-use super::sort::push_key;
+use super::sort::{direction, push_key};
 use super::sorter::{Sorted, Sorter};
 use crate::context::Context;
 use crate::grant::Grant;
@@ -25,6 +25,9 @@ use crate::plan::SortKey;
 
 /// Beyond so many rows sorting all of them is about as good.
 pub(super) const ROWS_MAX: u64 = 100_000;
+/// The key of a string of at least so many bytes is made after a look at its beginning.
+const LONG_BYTES: usize = 128;
+const BEGINNING_BYTES: usize = 32;
 /// What a kept row takes beside its bytes.
 const KEPT_BYTES: usize = 80;
 
@@ -155,6 +158,22 @@ pub(super) struct First {
     sorts_all: bool,
 }
 
+/// Appends what the key of a long string begins with, and nothing for any other value.
+fn push_beginning(key: &SortKey, row: &[Value], output: &mut Vec<u8>) {
+    let Some(Value::Text(text)) = row.get(key.column) else {
+        return;
+    };
+    if text.len() >= LONG_BYTES {
+        let beginning = &text[..text.floor_char_boundary(BEGINNING_BYTES)];
+        encode_key_prefix(beginning, text.collation(), direction(key.descending), output);
+    }
+}
+
+/// Whether every key with this beginning comes after another key.
+fn is_behind(beginning: &[u8], other: &[u8]) -> bool {
+    *beginning > *other.get(..beginning.len()).unwrap_or(other)
+}
+
 impl First {
     /// None of as many rows as are `wanted`; `with_ties` those equal to the last one are, too.
     pub(super) fn new(wanted: usize, with_ties: bool, context: &Context<'_>) -> First {
@@ -179,10 +198,17 @@ impl First {
         let last = self.heap.peek().filter(|_| is_full);
         self.key.clear();
         // Nearly all rows of a large input come after the last row of the heap, and the first of their keys shows it.
-        for key in keys.chunks(1) {
-            push_key(key, row, &mut self.key);
-            let is_behind = |last: &Kept| *self.key > *last.key.get(..self.key.len()).unwrap_or(&last.key);
-            if last.is_some_and(is_behind) {
+        for key in keys {
+            let start = self.key.len();
+            if let Some(last) = last {
+                push_beginning(key, row, &mut self.key);
+                if is_behind(&self.key, &last.key) {
+                    return Ok(());
+                }
+                self.key.truncate(start);
+            }
+            push_key(std::slice::from_ref(key), row, &mut self.key);
+            if last.is_some_and(|last| is_behind(&self.key, &last.key)) {
                 return Ok(());
             }
         }

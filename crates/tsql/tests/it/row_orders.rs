@@ -458,3 +458,56 @@ fn rows_that_come_greatest_first_are_joined_and_grouped() {
         }
     }
 }
+
+/// Of a long string its beginning is compared first: with blanks that do not count, letters of two bytes at its end, equal ones.
+#[test]
+fn the_first_rows_by_long_strings_are_those_of_a_sort_of_all() {
+    let mut numbers = Numbers(11);
+    let mut one = session(&instance());
+    let collations = [
+        "SQL_Latin1_General_CP1_CI_AS",
+        "SQL_Latin1_General_CP1_CS_AS",
+        "Latin1_General_CI_AI",
+        "Latin1_General_CS_AS",
+        "Latin1_General_BIN",
+        "Latin1_General_BIN2",
+    ];
+    run(
+        &mut one,
+        &["create table long_strings (id int not null primary key, s nvarchar(600) null)"],
+    );
+    let pieces = [
+        "replicate(N'a', 31)",
+        "replicate(N'A', 31)",
+        "replicate(N'a', 40)",
+        "replicate(N' ', 150)",
+        "replicate(N'ä', 60)",
+        "N'é'",
+        "N'ß'",
+        "N'ж'",
+        "N'-'",
+        "replicate(N'a', 31) + N'é'",
+        "replicate(N'z', 200)",
+        "N''",
+        "nchar(9)",
+        "N'B'",
+        "replicate(N'a ', 70)",
+        "cast(null as nvarchar(9))",
+    ];
+    for id in 0..400 {
+        let text: Vec<&str> = (0..=numbers.below(3)).map(|_| numbers.one(&pieces)).collect();
+        let text = text.join(" + ");
+        run(&mut one, &[&format!("insert long_strings values ({id}, {text})")]);
+    }
+    for collation in collations {
+        for direction in ["", " desc"] {
+            let order = format!("from long_strings order by s collate {collation}{direction}, id desc");
+            let all = rows(&mut one, &format!("select id, s {order}"));
+            for wanted in [1, 7, 30, 50, 60, 70, 120, 390] {
+                let first = rows(&mut one, &format!("select top {wanted} id, s {order}"));
+                let expected: Vec<&str> = all.split('|').take(wanted).collect();
+                assert_eq!(first.split('|').collect::<Vec<_>>(), expected, "{wanted} of {order}");
+            }
+        }
+    }
+}
