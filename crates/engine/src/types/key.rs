@@ -35,8 +35,13 @@ pub fn encode_key_part(value: &Value, direction: KeyDirection, output: &mut Vec<
         output.push(1);
         push_payload(value, output);
     }
+    turn(direction, &mut output[start..]);
+}
+
+/// Turns the bytes of an ascending part into those of the other direction, if that is wanted.
+fn turn(direction: KeyDirection, part: &mut [u8]) {
     if direction == KeyDirection::Descending {
-        for byte in &mut output[start..] {
+        for byte in part {
             *byte = !*byte;
         }
     }
@@ -48,11 +53,7 @@ pub fn encode_key_prefix(text: &str, collation: Collation, direction: KeyDirecti
     let start = output.len();
     output.push(1);
     collation.push_prefix(text, output);
-    if direction == KeyDirection::Descending {
-        for byte in &mut output[start..] {
-            *byte = !*byte;
-        }
-    }
+    turn(direction, &mut output[start..]);
 }
 
 /// Appends the key of a value of a column: strings are ordered by the column's collation, whatever they carry.

@@ -158,15 +158,15 @@ pub(super) struct First {
     sorts_all: bool,
 }
 
-/// Appends what the key of a long string begins with, and nothing for any other value.
-fn push_beginning(key: &SortKey, row: &[Value], output: &mut Vec<u8>) {
-    let Some(Value::Text(text)) = row.get(key.column) else {
-        return;
+/// Appends what the key of a long string begins with; false for any other value.
+fn push_beginning(key: &SortKey, row: &[Value], output: &mut Vec<u8>) -> bool {
+    let text = match row.get(key.column) {
+        Some(Value::Text(text)) if text.len() >= LONG_BYTES => text,
+        _ => return false,
     };
-    if text.len() >= LONG_BYTES {
-        let beginning = &text[..text.floor_char_boundary(BEGINNING_BYTES)];
-        encode_key_prefix(beginning, text.collation(), direction(key.descending), output);
-    }
+    let beginning = &text[..text.floor_char_boundary(BEGINNING_BYTES)];
+    encode_key_prefix(beginning, text.collation(), direction(key.descending), output);
+    true
 }
 
 /// Whether every key with this beginning comes after another key.
@@ -200,8 +200,9 @@ impl First {
         // Nearly all rows of a large input come after the last row of the heap, and the first of their keys shows it.
         for key in keys {
             let start = self.key.len();
-            if let Some(last) = last {
-                push_beginning(key, row, &mut self.key);
+            if let Some(last) = last
+                && push_beginning(key, row, &mut self.key)
+            {
                 if is_behind(&self.key, &last.key) {
                     return Ok(());
                 }
