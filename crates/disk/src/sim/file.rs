@@ -92,7 +92,14 @@ impl SimFile {
         let mut guard = self.lock_for(kind);
         let state = &mut *guard;
         let durable = kind == OperationKind::WriteDurable;
-        match state.begin(kind, &self.path) {
+        let leave_unsynced = |cut: &mut State| {
+            let sequence = cut.operation_count;
+            let inode = cut.inodes.get_mut(&self.inode);
+            inode
+                .into_iter()
+                .for_each(|inode| inode.write(offset, bytes, sequence, false));
+        };
+        match state.begin(kind, &self.path, leave_unsynced) {
             Gate::Pass => {
                 self.check_capacity(state, end, "write")
                     .map_err(|error| error.at(offset))?;
@@ -103,11 +110,6 @@ impl SimFile {
                     true => self.check_has_name(state, "write"),
                     false => Ok(()),
                 }
-            }
-            Gate::Cut(error) => {
-                let sequence = state.operation_count;
-                self.inode(state, "write")?.write(offset, bytes, sequence, false);
-                Err(error.at(offset))
             }
             Gate::Fault(error) => {
                 if error.kind == DiskErrorKind::Io {
@@ -132,7 +134,12 @@ impl SimFile {
         }
         let mut guard = self.lock_for(kind);
         let state = &mut *guard;
-        let gate = state.begin(kind, &self.path);
+        let leave_unsynced = |cut: &mut State| {
+            let sequence = cut.operation_count;
+            let inode = cut.inodes.get_mut(&self.inode);
+            inode.into_iter().for_each(|inode| change(inode, sequence));
+        };
+        let gate = state.begin(kind, &self.path, leave_unsynced);
         let sequence = state.operation_count;
         match gate {
             Gate::Pass => {
@@ -141,10 +148,6 @@ impl SimFile {
                 }
                 change(self.inode(state, kind.verb())?, sequence);
                 Ok(())
-            }
-            Gate::Cut(error) => {
-                change(self.inode(state, kind.verb())?, sequence);
-                Err(error.at(len))
             }
             Gate::Fault(error) | Gate::Dead(error) => Err(error.at(len)),
         }
@@ -195,11 +198,9 @@ impl File for SimFile {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), DiskError> {
         let mut state = self.lock_for(OperationKind::Read);
-        match state.begin(OperationKind::Read, &self.path) {
+        match state.begin(OperationKind::Read, &self.path, |_| {}) {
             Gate::Pass => {}
-            Gate::Cut(error) | Gate::Fault(error) | Gate::Dead(error) => {
-                return Err(error.at(offset));
-            }
+            Gate::Fault(error) | Gate::Dead(error) => return Err(error.at(offset)),
         }
         let inode = self.inode(&mut state, "read")?;
         let end = offset.checked_add(buffer.len() as u64);
@@ -230,7 +231,7 @@ impl File for SimFile {
         self.check_durability_is_known()?;
         let mut guard = self.lock_for(OperationKind::Sync);
         let state = &mut *guard;
-        match state.begin(OperationKind::Sync, &self.path) {
+        match state.begin(OperationKind::Sync, &self.path, |_| {}) {
             Gate::Pass => {
                 if !state.puts_off(self.inode) {
                     self.inode(state, "sync")?.sync();
@@ -244,7 +245,7 @@ impl File for SimFile {
                 }
                 Err(error)
             }
-            Gate::Cut(error) | Gate::Dead(error) => Err(error),
+            Gate::Dead(error) => Err(error),
         }
     }
 

@@ -8,6 +8,7 @@
 //!   have happened or not.
 //! * [`SimDisk::power_cut_at`] ends the life of the disk at a chosen change; [`SimDisk::after_power_cut`] is the disk
 //!   found when the power is back, by a [`CutPolicy`] and a seed. It also works without a cut: "what if now".
+//!   [`SimDisk::keep_cuts`] lets the disk live on and keeps it as cuts at many changes would have left it: one run stands for many.
 //! * A write that fails with an I/O error leaves some of its first sectors written and unsynced. A sync that fails
 //!   drops the unsynced data: some sectors are on the device, the rest shows the old bytes again, and the open file
 //!   repeats the error for every later sync.
@@ -169,6 +170,7 @@ struct State {
     operation_count: u64,
     counts: BTreeMap<OperationKind, u64>,
     cut_at: Option<u64>,
+    kept_cuts: Option<KeptCuts>,
     power_is_cut: bool,
     /// While syncs are put off ([`Disk::defer_syncs`]): the inodes they were for.
     deferred: Option<BTreeSet<u64>>,
@@ -176,14 +178,30 @@ struct State {
     random: Random,
 }
 
+/// Cuts that have not happened ([`SimDisk::keep_cuts`]).
+#[derive(Debug, Clone)]
+struct KeptCuts {
+    every: u64,
+    /// The number of the next change that is kept.
+    next: u64,
+    cuts: Vec<KeptCut>,
+}
+
+/// The disk as a power cut during one change would have left it.
+#[derive(Debug, Clone)]
+pub struct KeptCut {
+    /// The number of the change (see [`SimDisk::operation_count`]).
+    pub operation_number: u64,
+    /// Without power: [`SimDisk::after_power_cut`] is what it is for.
+    pub disk: SimDisk,
+}
+
 /// What the disk answers when an operation begins.
 enum Gate {
     Pass,
-    /// The power goes during this operation.
-    Cut(DiskError),
     /// An injected fault strikes.
     Fault(DiskError),
-    /// The power is gone already.
+    /// The power goes during this operation, which is in flight, or is gone already.
     Dead(DiskError),
 }
 
@@ -230,6 +248,7 @@ impl State {
             operation_count: 0,
             counts: BTreeMap::new(),
             cut_at: None,
+            kept_cuts: None,
             power_is_cut: false,
             deferred: None,
             in_flight: None,
@@ -254,8 +273,8 @@ impl State {
         }
     }
 
-    /// Counts an operation and tells whether it may happen.
-    fn begin(&mut self, kind: OperationKind, path: &Path) -> Gate {
+    /// Counts an operation and tells whether it may happen. `leave_in_flight` leaves it on a disk whose power goes during it.
+    fn begin(&mut self, kind: OperationKind, path: &Path, leave_in_flight: impl Fn(&mut State)) -> Gate {
         let cut = || DiskError::new(DiskErrorKind::PowerCut, kind.verb(), path);
         if self.power_is_cut {
             return Gate::Dead(cut());
@@ -265,8 +284,10 @@ impl State {
             self.operation_count += 1;
             if self.cut_at.is_some_and(|number| self.operation_count >= number) {
                 self.power_is_cut = true;
-                return Gate::Cut(cut());
+                leave_in_flight(self);
+                return Gate::Dead(cut());
             }
+            self.keep_cut(leave_in_flight);
         }
         let text = path.to_string_lossy();
         let mut striking = None;
@@ -291,14 +312,29 @@ impl State {
         Gate::Fault(injected(error, kind, path))
     }
 
-    /// `begin` for changes of names: remembers the one that the power cut hits.
-    fn begin_name(&mut self, kind: OperationKind, path: &Path, in_flight: NameInFlight) -> Result<(), DiskError> {
-        match self.begin(kind, path) {
+    /// Keeps the disk as a cut during the change that begins would leave it, when its turn has come.
+    fn keep_cut(&mut self, leave_in_flight: impl Fn(&mut State)) {
+        let number = self.operation_count;
+        let Some(mut kept) = self.kept_cuts.take() else {
+            return;
+        };
+        if number >= kept.next {
+            let mut cut = self.clone();
+            cut.power_is_cut = true;
+            leave_in_flight(&mut cut);
+            kept.next = number + kept.every;
+            kept.cuts.push(KeptCut {
+                operation_number: number,
+                disk: SimDisk::of(cut),
+            });
+        }
+        self.kept_cuts = Some(kept);
+    }
+
+    /// `begin` for changes of names: a disk that loses power remembers the one in flight.
+    fn begin_name(&mut self, kind: OperationKind, path: &Path, in_flight: &NameInFlight) -> Result<(), DiskError> {
+        match self.begin(kind, path, |cut| cut.in_flight = Some(in_flight.clone())) {
             Gate::Pass => Ok(()),
-            Gate::Cut(error) => {
-                self.in_flight = Some(in_flight);
-                Err(error)
-            }
             Gate::Fault(error) | Gate::Dead(error) => Err(error),
         }
     }
@@ -395,8 +431,12 @@ impl State {
 impl SimDisk {
     /// An empty disk. The seed decides what the disk itself chooses: how much of a failed write or sync happens.
     pub fn new(seed: u64) -> SimDisk {
+        SimDisk::of(State::new(seed))
+    }
+
+    fn of(state: State) -> SimDisk {
         SimDisk {
-            state: Arc::new(Mutex::new(State::new(seed))),
+            state: Arc::new(Mutex::new(state)),
         }
     }
 
@@ -407,18 +447,38 @@ impl SimDisk {
         state.holds.clear();
         state.locked_inodes.clear();
         state.deferred = None;
+        state.kept_cuts = None;
         state.open_files.clear();
         let linked: BTreeSet<u64> = state.names.values().copied().collect();
         state.inodes.retain(|id, _| linked.contains(id));
-        SimDisk {
-            state: Arc::new(Mutex::new(state)),
-        }
+        SimDisk::of(state)
     }
 
     /// Cuts the power during the change with this number (see [`SimDisk::operation_count`]; a number already passed
     /// means the next change). That operation and all later ones, reads included, fail with `PowerCut`.
     pub fn power_cut_at(&self, operation_number: u64) {
         self.state.lock().cut_at = Some(operation_number);
+    }
+
+    /// From now on keeps, for the next change and every `every`-th after it, the disk as a power cut during that change would leave it;
+    /// the disk itself lives on. Kept cuts share unchanged bytes.
+    ///
+    /// # Panics
+    /// When `every` is 0.
+    pub fn keep_cuts(&self, every: u64) {
+        assert!(every > 0, "every change or fewer can be kept");
+        let state = &mut *self.state.lock();
+        state.kept_cuts = Some(KeptCuts {
+            every,
+            next: state.operation_count + 1,
+            cuts: Vec::new(),
+        });
+    }
+
+    /// The cuts kept since [`SimDisk::keep_cuts`], in order; none are kept from here on.
+    pub fn take_kept_cuts(&self) -> Vec<KeptCut> {
+        let kept = self.state.lock().kept_cuts.take();
+        kept.map_or_else(Vec::new, |kept| kept.cuts)
     }
 
     /// The disk found when the power is back: all that was synced, and of the rest what the policy and the seed let
@@ -452,9 +512,7 @@ impl SimDisk {
                 new.apply_in_flight(change);
             }
         }
-        SimDisk {
-            state: Arc::new(Mutex::new(new)),
-        }
+        SimDisk::of(new)
     }
 
     /// Makes the `nth` operation (from 1, counted from now) of this kind on a path that contains `path_part` fail.
@@ -568,7 +626,7 @@ impl SimDisk {
             return Err(DiskError::new(DiskErrorKind::NotFound, "rename", from));
         }
         let change = NameInFlight::Rename(source.clone(), target.clone());
-        state.begin_name(OperationKind::Rename, from, change)?;
+        state.begin_name(OperationKind::Rename, from, &change)?;
         state.apply_rename(&source, target);
         Ok(())
     }
@@ -588,13 +646,13 @@ impl DeferredSyncs for Deferred {
     fn finish(self: Box<Self>) -> Result<(), DiskError> {
         let state = &mut *self.0.lock();
         let deferred = state.deferred.take().unwrap_or_default();
-        match state.begin(OperationKind::Sync, Path::new("/")) {
+        match state.begin(OperationKind::Sync, Path::new("/"), |_| {}) {
             Gate::Pass => {
                 let inodes = state.inodes.iter_mut().filter(|(id, _)| deferred.contains(id));
                 inodes.for_each(|(_, inode)| inode.sync());
                 Ok(())
             }
-            Gate::Cut(error) | Gate::Fault(error) | Gate::Dead(error) => Err(error),
+            Gate::Fault(error) | Gate::Dead(error) => Err(error),
         }
     }
 }
@@ -617,9 +675,9 @@ impl Disk for SimDisk {
 
     fn open(&self, path: &Path, _access: Access) -> Result<Arc<dyn File>, DiskError> {
         let mut state = self.state.lock();
-        match state.begin(OperationKind::Open, path) {
+        match state.begin(OperationKind::Open, path, |_| {}) {
             Gate::Pass => {}
-            Gate::Cut(error) | Gate::Fault(error) | Gate::Dead(error) => return Err(error),
+            Gate::Fault(error) | Gate::Dead(error) => return Err(error),
         }
         match state.names.get(&normalized(path)).copied() {
             Some(id) => Ok(self.handle(&mut state, path, id)),
@@ -641,7 +699,7 @@ impl Disk for SimDisk {
             return Err(DiskError::new(DiskErrorKind::NotFound, "create", path));
         }
         let change = NameInFlight::Create(name.clone());
-        state.begin_name(OperationKind::Create, path, change)?;
+        state.begin_name(OperationKind::Create, path, &change)?;
         let id = state.apply_create(name);
         Ok(self.handle(&mut state, path, id))
     }
@@ -653,7 +711,7 @@ impl Disk for SimDisk {
         if !state.names.contains_key(&name) {
             return Err(DiskError::new(DiskErrorKind::NotFound, "delete", path));
         }
-        state.begin_name(OperationKind::Delete, path, NameInFlight::Delete(name.clone()))?;
+        state.begin_name(OperationKind::Delete, path, &NameInFlight::Delete(name.clone()))?;
         state.apply_delete(&name);
         Ok(())
     }
@@ -677,7 +735,7 @@ impl Disk for SimDisk {
             return Err(DiskError::new(DiskErrorKind::AlreadyExists, "create directory", path));
         }
         let change = NameInFlight::CreateDirectories(name.clone());
-        state.begin_name(OperationKind::CreateDirectories, path, change)?;
+        state.begin_name(OperationKind::CreateDirectories, path, &change)?;
         state.apply_create_directories(&name);
         Ok(())
     }

@@ -209,6 +209,76 @@ fn a_cut_at_every_operation_of_a_random_walk_agrees_with_the_model() {
     }
 }
 
+/// All names of a disk, and what is in its files.
+fn whole(disk: &SimDisk) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+    let names = disk.list(Path::new("/data")).unwrap().into_iter();
+    names
+        .map(|path| match disk.open(&path, Access::Direct) {
+            Ok(_) => (path.clone(), Some(content(disk, path.to_str().unwrap()))),
+            Err(_) => (path, None),
+        })
+        .collect()
+}
+
+/// A walk over a file with changes of names in between; goes on whatever fails.
+fn walk_with_names(disk: &SimDisk, file: &dyn File, seed: u64) {
+    let (mut model, mut random) = (Model::default(), Random::new(seed));
+    for round in 0..60 {
+        let _ = step(file, &mut model, &mut random);
+        let [other, third] = ["/data/other", "/data/third"].map(Path::new);
+        let _ = match round % 6 {
+            0 => disk
+                .create(other, Access::Direct)
+                .and_then(|file| file.write_at(0, &[1; 700])),
+            2 => disk.rename(other, third),
+            3 => disk.create_directories(&Path::new("/data").join(round.to_string())),
+            4 => disk.delete(third),
+            _ => Ok(()),
+        };
+    }
+}
+
+#[test]
+fn a_cut_that_is_kept_is_the_cut_that_would_have_been() {
+    const POLICIES: [CutPolicy; 6] = [
+        CutPolicy::AllLost,
+        CutPolicy::AllKept,
+        CutPolicy::RandomSectors,
+        CutPolicy::RandomWrites,
+        CutPolicy::TornLastWrite { sectors_kept: 1 },
+        CutPolicy::GarbageSectors,
+    ];
+    for (seed, every) in [(1, 1), (2, 1), (3, 7)] {
+        let (disk, file) = disk_with_log();
+        let begun_at = disk.operation_count();
+        disk.keep_cuts(every);
+        walk_with_names(&disk, file.as_ref(), seed);
+        assert!(!disk.power_is_cut());
+        let changes = disk.operation_count() - begun_at;
+        let kept = disk.take_kept_cuts();
+        let numbers: Vec<u64> = kept.iter().map(|cut| cut.operation_number).collect();
+        let expected: Vec<u64> = (begun_at + 1..=begun_at + changes).step_by(every as usize).collect();
+        assert_eq!(numbers, expected);
+        assert!(changes > 90, "{changes}");
+        for cut in kept {
+            assert!(cut.disk.power_is_cut());
+            let (disk, file) = disk_with_log();
+            disk.power_cut_at(cut.operation_number);
+            walk_with_names(&disk, file.as_ref(), seed);
+            assert!(disk.power_is_cut());
+            for policy in POLICIES {
+                let [kept, cut] = [&cut.disk, &disk].map(|disk| whole(&disk.after_power_cut(policy, 9)));
+                assert!(kept == cut, "seed {seed}, {policy:?}");
+            }
+        }
+        walk_with_names(&disk, file.as_ref(), seed);
+        assert!(
+            disk.take_kept_cuts().is_empty(),
+            "no cut is kept behind the last that was asked for"
+        );
+    }
+}
+
 #[test]
 fn everything_fails_after_the_cut_and_works_on_the_disk_found_afterwards() {
     let (disk, file) = disk_with_log();

@@ -6,8 +6,9 @@
 
 use crate::story;
 
-use disk::sim::{CutPolicy, SimDisk};
+use disk::sim::SimDisk;
 use engine::log::LogPolicy;
+use story::cuts::{Run, cuts};
 use story::{Again, Story, told};
 use tsql::session::Session;
 
@@ -293,13 +294,8 @@ fn last_carried(story: &mut Story) -> String {
     story.rows(last).remove(0)
 }
 
-/// The log goes round once, and the open transaction goes on, or ends with the last round. True if the log was filled.
-fn goes_round(story: &mut Story, open: &mut Session, is_last: bool) -> bool {
-    let is_filled = story.errors(FILL).is_empty();
-    let more = "update kept set v += 1 where id = 3 save tran a insert kept values (2000, 1, 'x') rollback tran a";
-    told(open, if is_last { "rollback" } else { more });
-    is_filled
-}
+/// The open transaction goes on behind a round of the log.
+const MORE: &str = "update kept set v += 1 where id = 3 save tran a insert kept values (2000, 1, 'x') rollback tran a";
 
 /// A database whose log has gone round under a transaction, which is open.
 fn begun(policy: LogPolicy) -> (Story, Session, Vec<String>) {
@@ -313,22 +309,26 @@ fn begun(policy: LogPolicy) -> (Story, Session, Vec<String>) {
 /// Cuts the power at every operation while the log goes round and the transaction goes on in between; answers how many there were.
 fn cut_everywhere(policy: LogPolicy) -> u64 {
     let sample = workbench::sample("operations while changes are carried, with a power cut", 5);
-    for (cuts, number) in (0..).zip((1..).step_by(sample.one_in)) {
-        let (mut story, mut open, before) = begun(policy);
-        let at = story.disk.operation_count() + number;
-        story.disk.power_cut_at(at);
-        let mut filled = 3;
+    let (_, _, before) = begun(policy);
+    let begin = || {
+        let (story, open, _) = begun(policy);
+        (story, Some(open))
+    };
+    let run = |run: &mut Run<'_>| {
         for round in 1..=CUT_ROUNDS {
-            filled += u32::from(goes_round(&mut story, &mut open, round == CUT_ROUNDS));
+            let errors = run.story.errors(FILL);
+            assert!(errors.is_empty() || run.story.disk.power_is_cut(), "{errors:?}");
+            run.is_answered();
+            let open = run.beside.as_mut().unwrap();
+            told(open, if round == CUT_ROUNDS { "rollback" } else { MORE });
         }
-        std::mem::forget(open);
-        if !story.disk.power_is_cut() {
-            sample.count(cuts);
-            return cuts;
-        }
-        let fate = [CutPolicy::AllKept, CutPolicy::AllLost, CutPolicy::RandomSectors][number as usize % 3];
-        let disk = story.disk.after_power_cut(fate, at);
-        story.start_on(disk);
+    };
+    let (mut story, cuts) = cuts(sample.one_in, begin, run);
+    let count = cuts.len() as u64;
+    for cut in cuts {
+        let (number, answered) = (cut.number, cut.answered);
+        let filled = 3 + answered;
+        story.start_on(cut.found());
         assert_eq!(state_of(&mut story), before, "cut at {number}");
         let found = story.rows("select min(v), max(v) from d.dbo.fill").remove(0);
         let expected = [filled, filled + 1].map(|v| format!("{v} {v}"));
@@ -337,7 +337,8 @@ fn cut_everywhere(policy: LogPolicy) -> u64 {
         (0..3).for_each(|_| story.run(FILL));
         assert_eq!(reuse_wait(&mut story), "NOTHING", "cut at {number}");
     }
-    unreachable!("the story ends")
+    sample.count(count);
+    count
 }
 
 #[test]
@@ -345,7 +346,10 @@ fn a_power_cut_while_changes_are_carried_loses_nothing() {
     for policy in [LogPolicy::native(), LogPolicy::classic()] {
         let (mut story, mut open, _) = begun(policy);
         let first = last_carried(&mut story);
-        (1..CUT_ROUNDS).for_each(|_| assert!(goes_round(&mut story, &mut open, false)));
+        for _ in 1..CUT_ROUNDS {
+            story.run(FILL);
+            told(&mut open, MORE);
+        }
         assert_ne!(last_carried(&mut story), first, "what is cut carries");
         let cuts = cut_everywhere(policy);
         println!("{cuts} cuts");

@@ -7,10 +7,11 @@
 use crate::{story, transcript};
 
 use disk::Disk;
-use disk::sim::{CutPolicy, SimDisk};
+use disk::sim::SimDisk;
 use engine::log::LogPolicy;
 use std::path::Path;
 use story::Story;
+use story::cuts::{Run, cuts};
 
 const SET_UP: [&str; 3] = [
     "create database d on (name = d, filename = 'd.mdf', size = 2 MB, filegrowth = 1 MB) log on (name = d_log, filename = 'd.ldf', size = 4 MB)",
@@ -319,26 +320,21 @@ fn sessions_work_on_while_pages_move() {
 /// Cuts the power at every operation of a shrink and what comes behind it.
 fn cut_everywhere(begin: impl Fn() -> Story, shrink: &str, pages_max: u64) {
     let sample = workbench::sample("operations of shrinks of data files with a power cut", 11);
-    let mut cuts = 0;
-    for number in (1..).step_by(sample.one_in) {
-        let mut story = begin();
-        let is_filled = story.rows("select count(*) from d.sys.tables where name = 'deep'") == ["1"];
-        let rows_of = |story: &mut Story| match is_filled {
-            true => all_rows(story),
-            false => story.rows(ROWS),
-        };
-        let rows = rows_of(&mut story);
-        let at = story.disk.operation_count() + number;
-        story.disk.power_cut_at(at);
-        story.answer(shrink);
-        story.answer("checkpoint");
-        if !story.disk.power_is_cut() {
-            break;
-        }
-        cuts += 1;
-        let fate = [CutPolicy::AllKept, CutPolicy::AllLost, CutPolicy::RandomSectors][number as usize % 3];
-        let disk = story.disk.after_power_cut(fate, at);
-        story.start_on(disk);
+    let run = |run: &mut Run<'_>| {
+        run.story.answer(shrink);
+        run.story.answer("checkpoint");
+    };
+    let (mut story, cuts) = cuts(sample.one_in, || (begin(), None), run);
+    let is_filled = story.rows("select count(*) from d.sys.tables where name = 'deep'") == ["1"];
+    let rows_of = |story: &mut Story| match is_filled {
+        true => all_rows(story),
+        false => story.rows(ROWS),
+    };
+    let rows = rows_of(&mut begin());
+    let count = cuts.len() as u64;
+    for cut in cuts {
+        let number = cut.number;
+        story.start_on(cut.found());
         let what = format!("{shrink}, cut at {number}");
         assert_eq!(rows_of(&mut story), rows, "{what}");
         story.is_sound("d");
@@ -347,9 +343,9 @@ fn cut_everywhere(begin: impl Fn() -> Story, shrink: &str, pages_max: u64) {
         assert_eq!(rows_of(&mut story), rows, "{what}");
         story.is_sound("d");
     }
-    println!("{cuts} cuts of {shrink}");
-    assert!(cuts >= 1, "{cuts}");
-    sample.count(cuts);
+    println!("{count} cuts of {shrink}");
+    assert!(count >= 1, "{count}");
+    sample.count(count);
 }
 
 #[test]

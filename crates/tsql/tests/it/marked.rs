@@ -10,6 +10,7 @@ use crate::story;
 
 use disk::sim::{CutPolicy, SimDisk};
 use engine::log::LogPolicy;
+use story::cuts::{Run, cuts};
 use story::{Again, Story, numbers, told};
 use tsql::session::Session;
 
@@ -321,18 +322,20 @@ fn begun(policy: LogPolicy) -> (Story, Session) {
     (story, open)
 }
 
-/// It rolls back, and others go on; answers how many statements of theirs succeeded.
-fn goes_on(story: &mut Story, open: &mut Session) -> usize {
-    told(open, "rollback");
-    let mut succeeded = 0;
+/// It rolls back, and others go on; `answered` hears of each statement of theirs.
+fn goes_on(run: &mut Run<'_>) {
+    told(run.beside.as_mut().unwrap(), "rollback");
     for (number, batch) in BEHIND.iter().enumerate() {
         if number == 3 {
-            story.errors("use d checkpoint use master");
+            run.story.errors("use d checkpoint use master");
         }
-        let errors = story.errors(&format!("use d begin tran {batch} commit use master"));
-        succeeded += usize::from(errors.is_empty());
+        let errors = run.story.errors(&format!("use d begin tran {batch} commit use master"));
+        assert!(
+            errors.is_empty() || run.story.disk.power_is_cut(),
+            "{batch}: {errors:?}"
+        );
+        run.is_answered();
     }
-    succeeded
 }
 
 /// What a database has, in one text.
@@ -346,32 +349,31 @@ fn contents(story: &mut Story, name: &str) -> Vec<String> {
 /// Cuts the power at every operation from the rollback on; answers how many there were.
 fn cut_everywhere(policy: LogPolicy, states: &[Vec<String>]) -> u64 {
     let sample = workbench::sample("operations behind a marked rollback, with a power cut", 12);
-    for (cuts, number) in (0..).zip((1..).step_by(sample.one_in)) {
-        let (mut story, mut open) = begun(policy);
-        let at = story.disk.operation_count() + number;
-        story.disk.power_cut_at(at);
-        let succeeded = goes_on(&mut story, &mut open);
-        std::mem::forget(open);
-        if !story.disk.power_is_cut() {
-            sample.count(cuts);
-            return cuts;
-        }
-        let fate = [CutPolicy::AllKept, CutPolicy::AllLost, CutPolicy::RandomSectors][number as usize % 3];
-        let disk = story.disk.after_power_cut(fate, at);
+    let begin = || {
+        let (story, open) = begun(policy);
+        (story, Some(open))
+    };
+    let (mut story, cuts) = cuts(sample.one_in, begin, goes_on);
+    assert_eq!(contents(&mut story, "d"), states[BEHIND.len()]);
+    let count = cuts.len() as u64;
+    for cut in cuts {
+        let (number, answered) = (cut.number, cut.answered);
+        let disk = cut.found();
         // A second cut in the recovery, or behind it.
         let again = disk.operation_count() + 1 + number * 7 % 60;
         disk.power_cut_at(again);
         let _ = Story::try_on(disk.clone(), policy);
         story.start_on(disk.after_power_cut(CutPolicy::RandomSectors, again));
         let found = contents(&mut story, "d");
-        let expected = &states[succeeded..states.len().min(succeeded + 2)];
-        assert!(expected.contains(&found), "cut at {number}, {succeeded} statements");
+        let expected = &states[answered..states.len().min(answered + 2)];
+        assert!(expected.contains(&found), "cut at {number}, {answered} statements");
         story.is_sound("d");
         (0..8).for_each(|_| story.run("use d update small set n += 1 use master"));
         assert_eq!(under_way(&story), 0, "cut at {number}");
         assert_eq!(contents(&mut story, "d"), found, "cut at {number}");
     }
-    unreachable!("the story ends")
+    sample.count(count);
+    count
 }
 
 #[test]
@@ -383,11 +385,9 @@ fn a_power_cut_behind_a_marked_rollback_loses_nothing() {
             story.run(&format!("use e begin tran {batch} commit use master"));
             states.push(contents(&mut story, "e"));
         }
-        let (mut story, mut open) = begun(policy);
+        let (story, mut open) = begun(policy);
         told(&mut open, "rollback");
         assert_eq!(under_way(&story), 1, "what is cut takes back");
-        assert_eq!(goes_on(&mut story, &mut open), BEHIND.len());
-        assert_eq!(contents(&mut story, "d"), states[BEHIND.len()]);
         let cuts = cut_everywhere(policy, &states);
         println!("{cuts} cuts");
         assert!(cuts >= 4, "{cuts}");

@@ -1,12 +1,15 @@
 //! An instance on a simulated disk that T-SQL is sent to, and that stops, is killed, and starts again.
 #![allow(clippy::unwrap_used, dead_code)]
 
+pub mod cuts;
+
 use crate::transcript;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use cuts::Run;
 use disk::Disk;
 use disk::sim::{CutPolicy, SimDisk};
 use engine::catalog::ObjectDefinition;
@@ -118,23 +121,17 @@ pub fn cut_everywhere(
         assert_ne!(states.last(), Some(&changed), "{batch}");
         states.push(changed);
     }
-    let mut cuts = 0;
-    for number in (1..).step_by(sample.one_in) {
-        let mut story = begin();
-        let at = story.disk.operation_count() + number;
-        story.disk.power_cut_at(at);
-        let mut answered = 0;
+    let run = |run: &mut Run<'_>| {
         for batch in statements {
-            story.answer(batch);
-            answered += usize::from(!story.disk.power_is_cut());
+            run.story.answer(batch);
+            run.is_answered();
         }
-        if !story.disk.power_is_cut() {
-            break;
-        }
-        cuts += 1;
-        let fate = [CutPolicy::AllKept, CutPolicy::AllLost, CutPolicy::RandomSectors][number as usize % 3];
-        let disk = story.disk.after_power_cut(fate, at);
-        story.start_on(disk);
+    };
+    let (mut story, cuts) = cuts::cuts(sample.one_in, || (begin(), None), run);
+    let count = cuts.len();
+    for cut in cuts {
+        let (number, answered) = (cut.number, cut.answered);
+        story.start_on(cut.found());
         story.is_sound("d");
         let found = seen(&mut story);
         let possible = &states[answered..(answered + 2).min(states.len())];
@@ -145,9 +142,9 @@ pub fn cut_everywhere(
         check(&mut story, &format!("cut at {number}"));
         story.is_sound("d");
     }
-    println!("{cuts} cuts");
-    assert!(cuts > 1, "{cuts}");
-    sample.count(cuts);
+    println!("{count} cuts");
+    assert!(count > 1, "{count}");
+    sample.count(count as u64);
 }
 
 impl Story {
