@@ -1,5 +1,5 @@
-//! The simulated disk that other tests build on: synced bytes survive a power cut, unsynced ones go by policy, and faults
-//! (torn sectors, EIO, ENOSPC, flipped bits) strike where they were set.
+//! The simulated disk that other tests build on: synced bytes survive a power cut, unsynced ones go by policy, a cut that is kept is the one
+//! that would have been, and faults (torn sectors, EIO, ENOSPC, flipped bits) strike where they were set.
 
 use std::collections::BTreeSet;
 use std::path::Path;

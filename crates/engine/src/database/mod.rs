@@ -746,6 +746,7 @@ impl Database {
         });
         self.truncate_log();
         self.storage.log.save_directory();
+        self.storage.log.empty_pool();
         self.end_after_any_checkpoint.store(self.storage.log.end());
         Ok(())
     }

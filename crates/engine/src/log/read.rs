@@ -1,7 +1,10 @@
 //! Reading single records by LSN: undo follows a transaction's chain backward.
 //!
-//! A record still in memory is copied from there. Otherwise its block comes from a small cache of blocks, or from a cached window of the
-//! file. The window extends *backward* from the wanted block, because the blocks needed next lie before it.
+//! A record still in memory is copied from there. Otherwise its block comes from the log pool, the blocks that were used last, or from a
+//! cached window of the file. The window extends *backward* from the wanted block, because the blocks needed next lie before it.
+//!
+//! What is taken back page by page (`store/revert.rs`) goes back through a transaction's log once for each page. Pages that were changed one
+//! behind the other have their records in the same blocks, one for each time that the transaction passed: so many have to be kept.
 
 use super::LogManager;
 use super::counters::add;
@@ -15,8 +18,8 @@ use std::sync::Arc;
 use vlf::block::BlockHeader;
 use vlf::{BLOCK_BYTES_MAX, Expectations, FIRST_BLOCK, Lsn, VLF_HEADER_BYTES, VlfHeader, parse_block};
 
-/// Blocks kept.
-const BLOCKS_MAX: usize = 8;
+/// Blocks kept, of at most 60 KB.
+const BLOCKS_MAX: usize = 64;
 /// How far a read reaches back.
 const BACKWARD_BYTES: u64 = 256 << 10;
 /// How far one reaches back that goes on where the one before it ended: of a long way back, most is waiting for the disk.
@@ -40,6 +43,7 @@ struct Window {
 /// Blocks and bytes read lately.
 #[derive(Default)]
 pub(super) struct ReadCache {
+    /// The one that was used last comes first.
     blocks: VecDeque<CachedBlock>,
     window: Option<Window>,
 }
@@ -77,18 +81,29 @@ impl LogManager {
             self.flush_to(lsn)?;
         }
         let mut cache = self.read_cache.lock();
-        if !cache.blocks.iter().any(|block| is_block_of(&block.header, lsn)) {
-            add(&self.counters.pool_misses, 1);
-            let block = self.read_block(&mut cache, lsn)?;
+        let place = cache.blocks.iter().position(|block| is_block_of(&block.header, lsn));
+        if place != Some(0) {
+            let block = match place.and_then(|place| cache.blocks.remove(place)) {
+                Some(block) => block,
+                None => {
+                    add(&self.counters.pool_misses, 1);
+                    self.read_block(&mut cache, lsn)?
+                }
+            };
             cache.blocks.truncate(BLOCKS_MAX - 1);
             cache.blocks.push_front(block);
         }
-        let block = cache.blocks.iter().find(|block| is_block_of(&block.header, lsn));
+        let block = cache.blocks.front();
         let bytes = block.and_then(|block| block.header.record(&block.bytes, lsn.slot));
         let record = bytes.and_then(|bytes| LogRecord::decode(lsn, bytes));
         record
             .map(|record| record.to_owned())
             .ok_or_else(|| self.no_record(lsn))
+    }
+
+    /// Gives back the memory of the log pool, up to 5 MB. Where records are still needed, it fills again.
+    pub(crate) fn empty_pool(&self) {
+        *self.read_cache.lock() = ReadCache::default();
     }
 
     fn no_record(&self, lsn: Lsn) -> Error {

@@ -322,7 +322,7 @@ fn begun(policy: LogPolicy) -> (Story, Session) {
     (story, open)
 }
 
-/// It rolls back, and others go on; `answered` hears of each statement of theirs.
+/// It rolls back, and others go on.
 fn goes_on(run: &mut Run<'_>) {
     told(run.beside.as_mut().unwrap(), "rollback");
     for (number, batch) in BEHIND.iter().enumerate() {

@@ -161,6 +161,31 @@ fn a_record_in_memory_is_read_without_a_flush() {
     }
 }
 
+/// What is taken back page by page goes back through a transaction's log once for each page. Of forty blocks on the way eight were kept, and each
+/// record had its block read and verified anew.
+#[test]
+fn blocks_that_are_used_again_and_again_are_read_once() {
+    const BLOCKS: u64 = 40;
+    let bench = Bench::new(file(4 * MB, 0, 4 * MB), LogPolicy::native());
+    let log = bench.create();
+    let mut chain = TransactionChain::new(TransactionId(5));
+    let mut append = |number| log.append(&mut chain, RecordKind::Change, &[&payload(number, 50_000)], 0);
+    let lsns: Vec<Lsn> = (0..BLOCKS as u32).map(|number| append(number).unwrap()).collect();
+    log.flush_to(Lsn::MAX).unwrap();
+    let read_all = || {
+        for (number, lsn) in lsns.iter().enumerate().rev() {
+            assert_eq!(number_of(&log.read_record(*lsn).unwrap()), number as u32);
+        }
+    };
+    (0..5).for_each(|_| read_all());
+    let counters = log.counters();
+    assert_eq!((counters.pool_reads, counters.cache_reads), (5 * BLOCKS, 0));
+    assert_eq!(counters.pool_misses, BLOCKS);
+    log.empty_pool();
+    read_all();
+    assert_eq!(log.counters().pool_misses, 2 * BLOCKS, "its memory was given back");
+}
+
 /// The same calls on equal disks leave equal bytes.
 #[test]
 fn the_same_calls_make_the_same_bytes() {

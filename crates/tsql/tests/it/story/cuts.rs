@@ -15,7 +15,7 @@ use super::Story;
 pub struct Cut {
     /// The change that it came in, from 1.
     pub number: u64,
-    /// How often the story had said by then that something was answered.
+    /// How many answers there had been by then.
     pub answered: usize,
     /// The disk, without power.
     pub left: SimDisk,
@@ -29,7 +29,7 @@ impl Cut {
     }
 }
 
-/// What is asked of an open story: a session beside its own, and to be told what was answered.
+/// A story that goes on, a session beside its own if it has one, and how far the disk was at each answer.
 pub struct Run<'r> {
     pub story: &'r mut Story,
     pub beside: &'r mut Option<Session>,
