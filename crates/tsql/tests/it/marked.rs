@@ -49,9 +49,8 @@ fn databases(policy: LogPolicy) -> Story {
              create table large (id int not null primary key, v varchar(max) not null) create table pile (id int not null, f varchar(400) not null)
              create table keyed (id int not null primary key, f varchar(400) not null) insert keyed values (-1, 'first')
              insert large select value, replicate(cast(char(97 + value % 26) as varchar(max)), 2000 + value * 700) from generate_series(1, 30)
-             declare @i int = 0 while @i < 600 begin
-                 insert tree values (@i * 10, @i % 37, replicate('a', @i % 90)) insert heap values (@i * 10, @i % 37, replicate('b', @i % 90)) set @i += 1
-             end checkpoint"
+             insert tree select value * 10, value % 37, replicate('a', value % 90) from generate_series(0, 599)
+             insert heap select value * 10, value % 37, replicate('b', value % 90) from generate_series(0, 599) checkpoint"
         ));
     }
     story.run("use master");
