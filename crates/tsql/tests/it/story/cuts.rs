@@ -4,7 +4,6 @@
 //!   begin -- run ----x----x----x----x----> end      one run; each x is a cut that the disk keeps
 //!   begin -- run --------------X                    the one in the middle happens: the instance meets a disk without power
 //! ```
-#![allow(clippy::unwrap_used, dead_code)]
 
 use disk::sim::{CutPolicy, SimDisk};
 use tsql::session::Session;
