@@ -7,11 +7,15 @@
 //! of a deep run go on behind what is counted there, so that each deep run tries other cases.
 //!
 //! A test that ends by its failure has counted nothing: it counts behind its last assertion.
+//!
+//! A test that starts a server, and whose subject is not the password of `sa`, gives its folder [`SA_PASSWORD`] first
+//! ([`store_sa_password`]).
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The variable that asks for the deep runs. Its value is a factor: `1` for the depths as they are written, `10` for ten times as deep.
@@ -25,6 +29,30 @@ const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/deep-runs.t
 
 /// The variable that names another program than the tests', so that a deep run can try the one that is shipped.
 pub const PROGRAM: &str = "VLFLAB";
+
+/// The password of `sa` on the servers of tests.
+pub const SA_PASSWORD: &str = "Workbench 1";
+
+/// What a server stores for [`SA_PASSWORD`], by the least work that Argon2 can do: as strong a record as a server makes takes half of the
+/// processor time of its start.
+const SA_RECORD: &str = "$argon2id$v=19$m=8,t=1,p=1$nAccCh+3Dx6wMrsghaN7tg$Vq+GnVJe/gVFfBDso+s8JrherePu/RRnH5RpflpQzOc";
+
+/// Stores [`SA_PASSWORD`] for an instance that is to be started in a folder, which is created; a password that is there stays.
+///
+/// # Panics
+/// If the folder or the file cannot be written.
+pub fn store_sa_password(folder: &Path) {
+    std::fs::create_dir_all(folder).expect("a test's folder can be created");
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(folder.join("sa.password"));
+    match file {
+        Ok(mut file) => file.write_all(SA_RECORD.as_bytes()).expect("the record can be written"),
+        Err(error) => assert_eq!(error.kind(), ErrorKind::AlreadyExists, "{error}"),
+    }
+}
 
 /// How deep a test goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

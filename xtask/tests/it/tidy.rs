@@ -112,6 +112,26 @@ fn module_of(inside: &Path) -> Vec<String> {
     parts
 }
 
+/// A file's code up to its tests: a room's tests may use what the room may not. Where they are a file of their own, the line that names it
+/// ends nothing: it may stand above what the room imports.
+fn without_tests(code: &str) -> &str {
+    let is_end = |place: usize| {
+        let next = code[place..].lines().nth(1);
+        !next.is_some_and(|line| line.ends_with("mod tests;"))
+    };
+    let mut ends = code.match_indices("#[cfg(test)]").map(|(place, _)| place);
+    ends.find(|place| is_end(*place)).map_or(code, |end| &code[..end])
+}
+
+/// Imports of a file that named its tests first were not looked at.
+#[test]
+fn tests_of_a_file_of_their_own_hide_no_imports() {
+    let code = "#[cfg(test)]\nmod tests;\n\nuse crate::a;\n\n#[cfg(test)]\nmod tests {\n    use crate::b;\n}\n";
+    assert!(without_tests(code).contains("crate::a") && !without_tests(code).contains("crate::b"));
+    let code = "#[cfg(test)]\npub(crate) mod tests;\nuse crate::a;\n";
+    assert_eq!(without_tests(code), code);
+}
+
 /// What a crate's rooms import, each arrow once with a file that draws it: `(from, to, file)`.
 fn imports(source: &Path, table: &BTreeMap<String, Vec<String>>) -> Vec<(String, String, String)> {
     let files = rust_files(source);
@@ -131,9 +151,7 @@ fn imports(source: &Path, table: &BTreeMap<String, Vec<String>>) -> Vec<(String,
         }
         let room = room_of(module).unwrap_or_else(|| panic!("ARCHITECTURE.md does not name the room {}", module[0]));
         let code = blanked(&std::fs::read_to_string(path).unwrap());
-        // A room's tests may use what the room may not.
-        let code = code.split("#[cfg(test)]").next().unwrap();
-        for named in named_in_crate(code, module) {
+        for named in named_in_crate(without_tests(&code), module) {
             // What is not a module here comes from a crate below.
             let is_own = named
                 .first()

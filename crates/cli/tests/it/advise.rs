@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_vlflab");
-pub(crate) const PASSWORD: &str = "To be advised 1";
+pub(crate) const PASSWORD: &str = workbench::SA_PASSWORD;
 
 /// A server of a test, killed with its folder when the test is over.
 pub(crate) struct Serving {
@@ -20,12 +20,10 @@ pub(crate) struct Serving {
 impl Serving {
     pub(crate) fn start(name: &str, more: &[&str]) -> Serving {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("advise-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let data = folder.join("data");
+        workbench::store_sa_password(&data);
         let mut command = Command::new(PROGRAM);
-        command
-            .args(["serve", "--port", "0", "--data"])
-            .arg(folder.join("data"))
-            .args(more);
+        command.args(["serve", "--port", "0", "--data"]).arg(data).args(more);
         command
             .env("MSSQL_SA_PASSWORD", PASSWORD)
             .stdin(Stdio::null())

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_vlflab");
-const PASSWORD: &str = "Read me 1 if you can";
+const PASSWORD: &str = workbench::SA_PASSWORD;
 const SECRET: &str = "the row that nobody else may read";
 const DAY: u64 = 86_400;
 
@@ -68,6 +68,7 @@ struct Serving {
 
 impl Serving {
     fn start(data: &str, more: &[&str]) -> Serving {
+        workbench::store_sa_password(data.as_ref());
         let mut command = Command::new(PROGRAM);
         command
             .args(["serve", "--port", "0", "--until-stdin-closes", "--data", data])

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_vlflab");
-const PASSWORD: &str = "Exported 1";
+const PASSWORD: &str = workbench::SA_PASSWORD;
 
 /// A folder that is removed when the test is over.
 struct Folder(PathBuf);
@@ -36,6 +36,7 @@ impl Drop for Serving {
 }
 
 fn serve(data: &Path, version: &str) -> Serving {
+    workbench::store_sa_password(data);
     let mut child = Command::new(PROGRAM)
         .args(["serve", "--port", "0", "--sql-version", version, "--data"])
         .arg(data)

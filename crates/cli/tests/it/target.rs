@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_vlflab");
-const PASSWORD: &str = "On-target 1";
+const PASSWORD: &str = workbench::SA_PASSWORD;
 
 /// A folder that is removed when the test is over.
 struct Folder(PathBuf);
@@ -36,6 +36,7 @@ struct Serving {
 
 impl Serving {
     fn start(data: &Folder) -> Serving {
+        workbench::store_sa_password(&data.0);
         let mut command = Command::new(PROGRAM);
         command
             .args(["serve", "--port", "0", "--sql-version", "2012", "--data"])

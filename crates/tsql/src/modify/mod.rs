@@ -51,9 +51,6 @@ mod reference;
 mod views;
 mod write;
 
-#[cfg(test)]
-pub(crate) mod tests;
-
 use engine::error::{Error, Result};
 use engine::lock::Mode;
 use engine::types::{SqlType, Value};

@@ -76,9 +76,6 @@ impl Footprint for Kept {
 /// See the head of this file.
 pub(crate) struct ReferenceCache {
     kept: Mutex<AgingCache<usize, Kept>>,
-    /// How many texts were read.
-    #[cfg(test)]
-    pub(crate) texts_read: std::sync::atomic::AtomicUsize,
 }
 
 impl Keeper for ReferenceCache {
@@ -96,8 +93,6 @@ impl ReferenceCache {
         let share = instance.options.max_server_memory_bytes / MEMORY_SHARE;
         instance.kept_above(|| ReferenceCache {
             kept: Mutex::new(AgingCache::new(share.min(BYTES_MAX))),
-            #[cfg(test)]
-            texts_read: Default::default(),
         })
     }
 
@@ -110,8 +105,6 @@ impl ReferenceCache {
         if let Some(kept) = self.kept.lock().find(&key) {
             return Some(kept.references.clone());
         }
-        #[cfg(test)]
-        self.texts_read.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let (references, is_final) = ModuleReferences::of(module);
         let references = Arc::new(references);
         if is_final {
@@ -122,5 +115,64 @@ impl ReferenceCache {
             self.kept.lock().keep(key, kept, 0);
         }
         Some(references)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use engine::errorlog::ErrorLog;
+    use engine::instance::InstanceOptions;
+    use engine::seams::{Background, Environment, ManualClock};
+
+    fn instance() -> Arc<Instance> {
+        let clock = Arc::new(ManualClock::starting_at(1_700_000_000_000_000));
+        let env = Environment {
+            disk: Arc::new(disk::sim::SimDisk::new(7)),
+            clock: clock.clone(),
+            background: Background::Inline,
+            waits: Arc::default(),
+            activity: Arc::default(),
+            errorlog: Arc::new(ErrorLog::new(clock)),
+        };
+        let options = InstanceOptions {
+            folder: "/instance".into(),
+            server_name: "VLFLAB".to_owned(),
+            version: vlf::ServerVersion::V2022,
+            policy: engine::log::LogPolicy::native(),
+            max_server_memory_bytes: 64 << 20,
+            instant_file_initialization: true,
+        };
+        Instance::start(options, env).unwrap()
+    }
+
+    /// A text is parsed at the first reading of its definition; a table has none.
+    #[test]
+    fn a_second_reading_parses_nothing() {
+        let instance = instance();
+        let cache = ReferenceCache::of(&instance);
+        let objects = instance.database("msdb").unwrap().catalog.objects(0);
+        let read = || {
+            objects
+                .iter()
+                .filter_map(|object| cache.references(object))
+                .collect::<Vec<_>>()
+        };
+        let (first, second) = (read(), read());
+        let is_module = |object: &&Arc<CatalogObject>| matches!(object.definition, ObjectDefinition::Module(_));
+        assert_eq!(first.len(), objects.iter().filter(is_module).count());
+        assert!(!first.is_empty() && first.len() < objects.len());
+        for (place, (first, second)) in first.iter().zip(&second).enumerate() {
+            assert!(
+                Arc::ptr_eq(first, second),
+                "the text of module {place} was parsed again"
+            );
+        }
+        cache.give_up(u64::MAX);
+        assert!(
+            !Arc::ptr_eq(&read()[0], &first[0]),
+            "a second reading is not told from a first one"
+        );
     }
 }

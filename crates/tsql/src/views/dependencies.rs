@@ -306,36 +306,3 @@ fn referencing(context: &SystemContext<'_>, arguments: &[Value]) -> Rows {
     }
     all(rows)
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::Ordering;
-
-    use crate::modify::tests::{rows, session};
-    use crate::modules::ReferenceCache;
-
-    /// A text is parsed at the first reading, and again once it is another one.
-    #[test]
-    fn a_second_reading_parses_nothing() {
-        let mut client = session();
-        rows(&mut client, "create table t (a int)");
-        rows(&mut client, "create view v with schemabinding as select a from dbo.t");
-        rows(&mut client, "create procedure p as select a from v");
-        let cache = ReferenceCache::of(&client.state().instance);
-        let mut texts_read = 0;
-        let mut read = |batch: &str| {
-            let found = rows(&mut client, batch).len();
-            let read = cache.texts_read.load(Ordering::Relaxed);
-            (found, read - std::mem::replace(&mut texts_read, read))
-        };
-        let all = "select * from sys.sql_expression_dependencies";
-        assert_eq!(read(all), (3, 2));
-        assert_eq!(read(all), (3, 0));
-        assert_eq!(
-            read("select * from sys.dm_sql_referencing_entities('dbo.t', 'OBJECT')"),
-            (1, 0)
-        );
-        assert_eq!(read("alter procedure p as select v.a from v, t"), (0, 0));
-        assert_eq!(read(all), (4, 1));
-    }
-}

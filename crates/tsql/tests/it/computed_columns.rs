@@ -73,6 +73,22 @@ fn both_kinds_answer_wherever_a_column_may_stand() {
     }
 }
 
+/// A column that is computed has its value before NULLs and CHECK are judged, on insert and on update.
+#[test]
+fn computed_columns_are_computed_before_they_are_judged() {
+    let mut session = begun();
+    run(
+        &mut session,
+        &["create table j (a int not null primary key, b int, c as b persisted not null check (c < 10))"],
+    );
+    assert_eq!(error(&mut session, "insert j values (1, null)"), 515);
+    assert_eq!(error(&mut session, "insert j values (1, 11)"), 547);
+    run(&mut session, &["insert j values (1, 4)", "update j set b = 5"]);
+    assert_eq!(error(&mut session, "update j set b = 12"), 547);
+    assert_eq!(error(&mut session, "update j set b = null"), 515);
+    assert_eq!(rows(&mut session, "select a, b, c from j"), "1 5 5");
+}
+
 /// A side of an outer join that has no partner has no computed columns either, though what computes them makes a value of NULL.
 #[test]
 fn an_outer_join_without_a_partner_computes_nothing() {

@@ -155,6 +155,48 @@ fn unique_keys_are_judged_by_the_result() {
     assert_eq!(error(&mut session, twice), 2627);
 }
 
+/// A delete frees keys for an update, the update's for an insert, whatever the order they come in; `$action` tells them apart. What two rows
+/// would have in the end is a duplicate, and nothing stays of the statement.
+#[test]
+fn rows_with_an_action_each_take_keys_from_one_another() {
+    for shape in [
+        "create table x (k int not null primary key, u int not null unique)",
+        "create table x (k int not null primary key nonclustered, u int not null unique)",
+        "create table x (k int not null unique, u int not null primary key)",
+    ] {
+        for (order, join) in [
+            ("(9, 3, 20), (3, 2, 10), (2, 1, 30), (1, null, null)", "loop"),
+            ("(1, null, null), (2, 1, 30), (3, 2, 10), (9, 3, 20)", "hash"),
+            ("(2, 1, 30), (1, null, null), (9, 3, 20), (3, 2, 10)", "merge"),
+        ] {
+            let mut session = begun();
+            run(&mut session, &[shape, "insert x values (1, 10), (2, 20), (3, 30)"]);
+            let merge = |changes: &str| {
+                format!(
+                    "merge x using (values {changes}) v (old, k, u) on x.k = v.old when matched and v.k is null then delete \
+                     when matched then update set k = v.k, u = v.u when not matched then insert values (v.k, v.u) \
+                     output $action, deleted.k, inserted.k option ({join} join);"
+                )
+            };
+            let output = rows(&mut session, &merge(order));
+            let mut merged: Vec<&str> = output.split('|').collect();
+            merged.sort_unstable();
+            assert_eq!(
+                merged,
+                ["DELETE 1 NULL", "INSERT NULL 3", "UPDATE 2 1", "UPDATE 3 2"],
+                "{shape}"
+            );
+            assert_eq!(
+                error(&mut session, &merge("(1, null, null), (2, 3, 99)")),
+                2627,
+                "{shape}"
+            );
+            let left = rows(&mut session, "select k, u from x order by k");
+            assert_eq!(left, "1 30|2 10|3 20", "{shape}");
+        }
+    }
+}
+
 /// Identity values are made in the target, given ones are refused (544) or taken; OUTPUT INTO keeps which source row each new row came from.
 #[test]
 fn identity_and_output_into() {
@@ -220,6 +262,36 @@ fn triggers_fire_for_each_action() {
         ],
     );
     assert_eq!(rows(&mut session, "select note from notes"), "instead");
+}
+
+/// Each trigger has the rows of its action: those changed, before and after, and for actions without rows none.
+#[test]
+fn triggers_get_the_rows_of_each_action() {
+    let mut session = begun();
+    run(
+        &mut session,
+        &["create table notes (n int identity, note varchar(100)) create table x (a int not null primary key, b int)"],
+    );
+    for action in ["update", "delete", "insert"] {
+        let trigger = format!(
+            "create trigger x_{action} on x after {action} as insert notes select concat('{action}', \
+             (select concat(' -', a, b) from deleted for xml path('')), (select concat(' +', a, b) from inserted for xml path('')))"
+        );
+        run(&mut session, &[&trigger]);
+    }
+    run(
+        &mut session,
+        &[
+            "insert x values (1, 1), (2, 2)",
+            "delete notes",
+            "merge x using (values (1, null), (2, 22)) v (a, b) on x.a = v.a when matched and v.b is null then delete \
+             when matched then update set b = v.b when not matched then insert values (v.a, v.b);",
+        ],
+    );
+    assert_eq!(
+        rows(&mut session, "select note from notes order by n"),
+        "insert|update -22 +222|delete -11"
+    );
 }
 
 /// Foreign keys that act on one of the actions and refuse the other.

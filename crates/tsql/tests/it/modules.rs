@@ -324,3 +324,29 @@ fn modules_run_as_their_owner_as_who_made_them_or_as_dbo() {
         15_151
     );
 }
+
+/// What modules refer to is what their texts say since the last ALTER; of a schema-bound one, its columns too.
+#[test]
+fn dependencies_are_those_of_the_altered_text() {
+    let mut session = session(&instance());
+    run(
+        &mut session,
+        &[
+            "create table t (a int)",
+            "create view v with schemabinding as select a from dbo.t",
+            "create procedure p as select a from v",
+        ],
+    );
+    let all = "select object_name(referencing_id), referenced_entity_name, referenced_minor_id from sys.sql_expression_dependencies \
+               order by 1, 2, 3";
+    assert_eq!(rows(&mut session, all), "p v 0|v t 0|v t 1");
+    run(&mut session, &["alter procedure p as select v.a from v, t"]);
+    assert_eq!(rows(&mut session, all), "p t 0|p v 0|v t 0|v t 1");
+    assert_eq!(
+        rows(
+            &mut session,
+            "select referencing_entity_name from sys.dm_sql_referencing_entities('dbo.t', 'OBJECT') order by 1"
+        ),
+        "p|v"
+    );
+}

@@ -1,6 +1,6 @@
 //! `vlflab serve --in-memory` and `--restore`: a server that writes nothing and leaves nothing, and databases from their backups.
 
-use crate::operations::support::{Folder, PASSWORD, Serving, said, serve, vlflab};
+use crate::operations::support::{Folder, PASSWORD, Serving, said, serve, serve_new, vlflab};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -117,7 +117,7 @@ fn what_cannot_be_restored_ends_the_start_and_leaves_no_folder() {
     fs::write(&file, "this is no backup").unwrap();
     let data = folder.0.join("data");
     for name in [file.to_str().unwrap(), "/nonexistent/x.bak"] {
-        let output = serve(&data).args(["--restore", name]).output().unwrap();
+        let output = serve_new(&data).args(["--restore", name]).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{}", said(&output));
         assert!(
             said(&output).contains(&format!("--restore {name}: error 3")),
@@ -126,7 +126,7 @@ fn what_cannot_be_restored_ends_the_start_and_leaves_no_folder() {
         );
         assert!(!data.exists(), "a folder of a start that failed");
     }
-    let output = serve(&data).arg("--in-memory").output().unwrap();
+    let output = serve_new(&data).arg("--in-memory").output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(said(&output).contains("--in-memory"), "{}", said(&output));
 }

@@ -1,6 +1,6 @@
 //! `vlflab serve --log-format json`: every line is a JSON object, and the lines that scripts wait for are among them.
 
-use crate::operations::support::{Folder, Serving, serve};
+use crate::operations::support::{Folder, Serving, serve, serve_new};
 use serde_json::Value;
 use std::net::TcpListener;
 
@@ -29,7 +29,7 @@ fn with<'a>(objects: &'a [Value], key: &str, value: &str) -> &'a Value {
 #[test]
 fn every_line_of_a_servers_life_is_an_object() {
     let folder = Folder::new("log-format");
-    let mut command = serve(&folder.0);
+    let mut command = serve_new(&folder.0);
     command.args(["--log-format", "json", "--metrics", "0"]);
     // A made-up password is one of the things it says.
     command.env_remove("MSSQL_SA_PASSWORD");

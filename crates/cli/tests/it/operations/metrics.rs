@@ -1,6 +1,6 @@
 //! `vlflab serve --metrics`: the page that Prometheus reads, and that clients of this port cannot disturb the server.
 
-use crate::operations::support::{Folder, PATIENCE, Serving, said, serve};
+use crate::operations::support::{Folder, PATIENCE, Serving, said, serve, serve_new};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -242,7 +242,7 @@ fn an_address_that_cannot_be_had_is_named_with_its_option() {
         ("203.0.113.1:0", 1, "this machine does not have that address"),
         ("nowhere", 2, "neither a port nor an address with its port"),
     ] {
-        let output = serve(&folder.0.join("data"))
+        let output = serve_new(&folder.0.join("data"))
             .args(["--metrics", address])
             .output()
             .unwrap();

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vlflab");
-pub const PASSWORD: &str = "Operations 1";
+pub const PASSWORD: &str = workbench::SA_PASSWORD;
 /// Nothing that is waited for takes this long, unless it does not come at all.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -29,8 +29,14 @@ impl Drop for Folder {
     }
 }
 
-/// `vlflab serve` on `data` and a free port, not started.
+/// `vlflab serve` on `data` and a free port, not started. The folder has its password already.
 pub fn serve(data: &Path) -> Command {
+    workbench::store_sa_password(data);
+    serve_new(data)
+}
+
+/// The same on a folder that is not there yet, or has no password.
+pub fn serve_new(data: &Path) -> Command {
     let mut command = Command::new(PROGRAM);
     command.arg("serve").arg("--data").arg(data);
     command.args(["--port", "0", "--max-server-memory", "64"]);

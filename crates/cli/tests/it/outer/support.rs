@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub const PASSWORD: &str = "Outer tests 1";
+pub const PASSWORD: &str = workbench::SA_PASSWORD;
 const END_WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// A folder that is removed when the test is over.
@@ -44,6 +44,7 @@ impl Served {
 
     /// An instance on `folder`, not started.
     pub fn unstarted(folder: Folder) -> Served {
+        workbench::store_sa_password(&folder.0);
         let launch = Launch {
             program: env!("CARGO_BIN_EXE_vlflab").into(),
             data: folder.0.clone(),

@@ -57,9 +57,10 @@ fn a_parallel_insert_without_threads_reads_the_table_all_the_same() {
     // The user has to reach it, which is not said of the folder of the build.
     let programs = Folder(std::env::temp_dir().join(format!("vlflab-threads-{}", std::process::id())));
     let data = programs.0.join("data");
-    fs::create_dir_all(&data).unwrap();
-    chown(&data, Some(USER), Some(USER)).unwrap();
-    let mut served = Served::unstarted(Folder(data));
+    let mut served = Served::unstarted(Folder(data.clone()));
+    for path in [data.join("sa.password"), data] {
+        chown(path, Some(USER), Some(USER)).unwrap();
+    }
     served.launch.program = program_of_user(&programs.0);
     served.start();
     let mut connection = served.connect();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_vlflab");
-pub const PASSWORD: &str = "Sql tool tests 1";
+pub const PASSWORD: &str = workbench::SA_PASSWORD;
 
 /// A folder that is removed when the test is over.
 pub struct Folder(pub PathBuf);
@@ -79,6 +79,7 @@ impl Serving {
 }
 
 fn start(folder: &Folder) -> (Child, String) {
+    workbench::store_sa_password(&folder.0.join("data"));
     let mut command = Command::new(PROGRAM);
     command
         .args([
