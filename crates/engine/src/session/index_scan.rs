@@ -23,7 +23,7 @@ use super::partitioned::{Partitions, numbered};
 use super::table::{KeyRange, Rows, Table};
 use crate::catalog::{IndexDefinition, TableDefinition};
 use crate::error::{Error, Result};
-use crate::lock::LockOwner;
+use crate::lock::{LockOwner, Mode};
 use crate::store::{ReadMode, Rid, RowLocator, TreeBatch, TreeScan};
 use crate::types::{KeyDirection, RowLayout, SqlType, Value, decode_key_part, is_read_back};
 use std::cmp::Ordering;
@@ -329,6 +329,12 @@ impl RowReader<'_> {
     pub fn read(&self, locator: &RowLocator, row: &mut Vec<u8>) -> Result<bool> {
         row.clear();
         self.table.fetch_declared(self.locks, self.mode, locator, row)
+    }
+
+    /// Whether a lock of the whole table is as good as a row's own in this mode.
+    pub fn holds_table(&self, mode: Mode) -> bool {
+        let (database, table) = (self.table.database().id, self.table.definition().object_id);
+        self.locks.covers_table(database, table, mode)
     }
 
     /// How the key that a row has in an index compares with that of an entry.

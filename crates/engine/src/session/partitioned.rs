@@ -18,7 +18,7 @@ use super::table::KeyRange;
 use super::{Session, Table, TableScan};
 use crate::catalog::{IndexDefinition, PartitionRanges, StorageRoot, TableDefinition};
 use crate::error::{Error, Result};
-use crate::lock::LockOwner;
+use crate::lock::{LockOwner, Mode};
 use crate::page::ObjectId;
 use crate::store::{ObjectRoot, PageSample, Placement, ReadMode, RowLocator, unit_of_page};
 use crate::types::{KeyDirection, Value};
@@ -410,6 +410,14 @@ impl PartitionScan<'_> {
     pub(super) fn keep_to_sample(&mut self, sample: PageSample) {
         self.current.keep_to_sample(sample);
         self.begun.iter_mut().for_each(|(_, scan)| scan.keep_to_sample(sample));
+    }
+
+    pub(super) fn lock_rows(&mut self, mode: Mode) {
+        self.current.lock_rows(mode);
+        self.begun.iter_mut().for_each(|(_, scan)| scan.lock_rows(mode));
+        if let Some(search) = &mut self.search {
+            search.mode = ReadMode::Locked(mode);
+        }
     }
 
     pub(super) fn next_batch(&mut self) -> Result<bool> {

@@ -3,6 +3,7 @@
 use super::PartitionScan;
 use super::table::KeyRange;
 use crate::error::Result;
+use crate::lock::Mode;
 use crate::store::{HeapScan, PageSample, RowBatch, RowLocator, TreeBatch, TreeScan};
 
 /// A scan of a table, a page of rows at a time.
@@ -30,6 +31,15 @@ impl TableScan<'_> {
             TableScan::Heap(scan, _) => scan.keep_to_sample(sample),
             TableScan::Tree(scan, _) => scan.keep_to_sample(sample),
             TableScan::Partitions(scan) => scan.keep_to_sample(sample),
+        }
+    }
+
+    /// From now on rows are locked when they are read.
+    pub fn lock_rows(&mut self, mode: Mode) {
+        match self {
+            TableScan::Heap(scan, _) => scan.lock_rows(mode),
+            TableScan::Tree(scan, _) => scan.lock_rows(mode),
+            TableScan::Partitions(scan) => scan.lock_rows(mode),
         }
     }
 

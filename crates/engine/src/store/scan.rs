@@ -206,6 +206,11 @@ impl<'s> HeapScan<'s> {
         self.position.extent
     }
 
+    /// From now on rows are read as [`ReadMode::Locked`].
+    pub fn lock_rows(&mut self, mode: Mode) {
+        self.mode = ReadMode::Locked(mode);
+    }
+
     /// From now on rows come with their identifiers alone, without their bytes: for counting or deleting them. That saves going
     /// through all of the table's memory.
     pub fn leave_out_bytes(&mut self) {

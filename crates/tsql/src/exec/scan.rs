@@ -2,6 +2,12 @@
 //!
 //! A scan copies a page's rows under its latch and then works on the copy. It decodes only the columns that the plan uses. Bitmaps of hash
 //! joins are tested first, then conditions; for a rejected row, only the columns of these tests are decoded.
+//!
+//! *The target of UPDATE and DELETE* under READ COMMITTED ([`Locking::tests_before_locking`]): a row is tested as it is committed. One that
+//! passes is locked, read again and tested again, because others may have changed it meanwhile. Rows that do not qualify are not locked: their
+//! locks would keep others from them to the end of the transaction, and become a lock of the table beyond the threshold of escalation.
+//!
+//! [`Locking::tests_before_locking`]: crate::plan::Locking::tests_before_locking
 
 use std::rc::Rc;
 
@@ -11,7 +17,7 @@ use engine::error::{Error, Result};
 use engine::instance::TEMPDB;
 use engine::lock::{LockOwner, Mode, Resource};
 use engine::memory::Charge;
-use engine::session::{Isolation, TableScan};
+use engine::session::{Isolation, RowReader, TableScan};
 use engine::store::{PageSample, ReadMode, RowLocator, unnamed_table};
 use engine::types::{RowColumns, Value};
 use engine::versions::SnapshotState;
@@ -209,7 +215,6 @@ pub(super) fn open<'p>(
 ) -> Result<Box<dyn Operator + 'p>> {
     lock_table(scan, context)?;
     let mode = read_mode(scan, context);
-    let table = &scan.table.table;
     if let Some(row) = &scan.text_row {
         return Ok(computed::around(scan, Box::new(Pointed::new(scan, row, locks, mode))));
     }
@@ -230,16 +235,37 @@ pub(super) fn open<'p>(
             let rows = begin(scan, locks, ReadMode::Uncommitted, context)?;
             return Ok(computed::around(scan, Box::new(OneByOne::new(scan, mode, rows))));
         }
-        let mut rows = begin(scan, locks, table.effective_mode(locks, mode), context)?;
-        if scan.columns.is_empty() {
-            rows.leave_out_bytes();
-        }
-        return Ok(computed::around(scan, Box::new(Scan::new(scan, condition, rows))));
+        return open_rows(scan, condition, (locks, mode), context);
     };
     Ok(match seek.union.is_empty() {
         true => computed::around(scan, Box::new(Search::new(scan, seek, locks, mode)?)),
         false => computed::around(scan, Box::new(Union::new(scan, seek, locks, mode)?)),
     })
+}
+
+/// Opens a scan of all rows.
+fn open_rows<'p>(
+    scan: &'p ScanNode,
+    condition: Option<&'p Condition>,
+    (locks, mode): (&'p LockOwner, ReadMode),
+    context: &Context<'_>,
+) -> Result<Box<dyn Operator + 'p>> {
+    let table = &scan.table.table;
+    let mode = table.effective_mode(locks, mode);
+    let tests_first = condition.is_some() && scan.locking.tests_before_locking(context.session.options().isolation);
+    let (committed, candidates) = match mode {
+        ReadMode::Locked(lock) if tests_first => {
+            let reader = table.row_reader(locks, mode)?;
+            (ReadMode::Committed, Some(Candidates { reader, lock }))
+        }
+        _ => (mode, None),
+    };
+    let mut rows = begin(scan, locks, committed, context)?;
+    if scan.columns.is_empty() {
+        rows.leave_out_bytes();
+    }
+    let scan_of_all = Scan::new(scan, condition, rows, candidates);
+    Ok(computed::around(scan, Box::new(scan_of_all)))
 }
 
 /// What fetching a row by its locator comes to.
@@ -306,16 +332,38 @@ pub(super) fn place_locator(node: &ScanNode, locator: &RowLocator, row: &mut [Va
 /// Rows of a heap or a range of a tree; of those that a bitmap or a condition leaves out, no more is decoded than shows it.
 struct Scan<'p> {
     node: &'p ScanNode,
-    bitmaps: Vec<Probe>,
-    tests: Vec<Test<'p>>,
-    /// Columns that the plan reads and no test does.
-    others: Vec<usize>,
+    tests: Tests<'p>,
     rows: TableScan<'p>,
+    /// Locks rows that have passed the tests, where these come first.
+    candidates: Option<Candidates<'p>>,
+    /// The row that was read again.
+    locked: Vec<u8>,
     /// How many rows the batch read last has.
     batch_rows: usize,
     next: usize,
     /// Whether the plan asks where rows are.
     shows_rows: bool,
+}
+
+/// Reads rows that have passed the tests again, with their lock.
+struct Candidates<'p> {
+    reader: RowReader<'p>,
+    lock: Mode,
+}
+
+impl Candidates<'_> {
+    fn hold_table(&self) -> bool {
+        self.reader.holds_table(self.lock)
+    }
+}
+
+/// What a scan tests its rows by.
+struct Tests<'p> {
+    node: &'p ScanNode,
+    bitmaps: Vec<Probe>,
+    conditions: Vec<Test<'p>>,
+    /// Columns that the plan reads and no test does.
+    others: Vec<usize>,
     /// The key of the row at hand.
     key: Vec<u8>,
 }
@@ -370,7 +418,50 @@ struct Test<'p> {
 }
 
 impl<'p> Scan<'p> {
-    fn new(node: &'p ScanNode, condition: Option<&'p Condition>, rows: TableScan<'p>) -> Scan<'p> {
+    fn new(
+        node: &'p ScanNode,
+        condition: Option<&'p Condition>,
+        rows: TableScan<'p>,
+        candidates: Option<Candidates<'p>>,
+    ) -> Scan<'p> {
+        Scan {
+            node,
+            tests: Tests::new(node, condition),
+            rows,
+            candidates,
+            locked: Vec::new(),
+            batch_rows: 0,
+            next: 0,
+            shows_rows: node.shows_rows(),
+        }
+    }
+
+    /// Locks a row of the batch that has passed the tests, and decodes it as it is then; false when it is gone, or passes no longer. One that
+    /// is as it was is not tested again: by NEWID(), fewer would pass twice than once.
+    fn lock(&mut self, position: usize, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        let Some(Candidates { reader, .. }) = &self.candidates else {
+            return Ok(true);
+        };
+        cancel::spend(STEPS_PER_FETCH)?;
+        let Some(locator) = self.rows.locator(position) else {
+            return Ok(false);
+        };
+        let bytes = &mut self.locked;
+        let is_there = within_timeout(self.node, context, || reader.read(&locator, bytes));
+        if !is_there.map_err(|error| named(self.node, error))? {
+            return Ok(false);
+        }
+        let is_as_it_was = self.rows.row(position) == Some(bytes.as_slice());
+        // A place outside of the row may have been given up meanwhile, and have another value by now.
+        if is_as_it_was && self.node.table.table.layout().places(bytes)?.is_empty() {
+            return Ok(true);
+        }
+        self.tests.take(bytes, context, row)
+    }
+}
+
+impl<'p> Tests<'p> {
+    fn new(node: &'p ScanNode, condition: Option<&'p Condition>) -> Tests<'p> {
         let conditions = match condition {
             Some(Condition::And(parts)) => parts.as_slice(),
             Some(condition) => std::slice::from_ref(condition),
@@ -385,22 +476,18 @@ impl<'p> Scan<'p> {
             others = rest;
             Test { condition, columns }
         };
-        Scan {
+        Tests {
             node,
             bitmaps: Vec::new(),
-            tests: conditions.iter().map(&mut test_of).collect(),
+            conditions: conditions.iter().map(&mut test_of).collect(),
             others,
-            rows,
-            batch_rows: 0,
-            next: 0,
-            shows_rows: node.shows_rows(),
             key: Vec::new(),
         }
     }
 
-    /// Decodes a row of the batch; false when its tests leave it out. They are tested as one condition of AND is.
-    fn take(&mut self, position: usize, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
-        let values = open_row(self.node, self.rows.row(position).unwrap_or_default())?;
+    /// Decodes a row; false when its tests leave it out. They are tested as one condition of AND is.
+    fn take(&mut self, bytes: &[u8], context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
+        let values = open_row(self.node, bytes)?;
         for probe in &mut self.bitmaps {
             if let Some(values) = &values {
                 decode_columns(self.node, &probe.columns, values, row)?;
@@ -410,7 +497,7 @@ impl<'p> Scan<'p> {
             }
         }
         let mut is_unknown = false;
-        for one in &self.tests {
+        for one in &self.conditions {
             if let Some(values) = &values {
                 decode_columns(self.node, &one.columns, values, row)?;
             }
@@ -434,6 +521,10 @@ impl Operator for Scan<'_> {
     fn next(&mut self, context: &Context<'_>, row: &mut [Value]) -> Result<bool> {
         loop {
             while self.next >= self.batch_rows {
+                // A lock of the whole table, by escalation say, is as good as that of each row.
+                if let Some(candidates) = self.candidates.take_if(|candidates| candidates.hold_table()) {
+                    self.rows.lock_rows(candidates.lock);
+                }
                 let batch = within_timeout(self.node, context, || self.rows.next_batch());
                 if !batch.map_err(|error| named(self.node, error))? {
                     (self.next, self.batch_rows) = (0, 0);
@@ -444,7 +535,8 @@ impl Operator for Scan<'_> {
             cancel::spend(1)?;
             let position = self.next;
             self.next += 1;
-            if !self.take(position, context, row)? {
+            let bytes = self.rows.row(position).unwrap_or_default();
+            if !self.tests.take(bytes, context, row)? || !self.lock(position, context, row)? {
                 continue;
             }
             if self.shows_rows
@@ -463,14 +555,14 @@ impl Operator for Scan<'_> {
         let mut columns = Vec::new();
         for column in bitmap.places().iter().map(|place| place - self.node.offset) {
             // It is decoded only for the bitmap.
-            let in_tests = self.tests.iter_mut().map(|test| &mut test.columns);
-            for later in in_tests.chain([&mut self.others]) {
+            let in_tests = self.tests.conditions.iter_mut().map(|test| &mut test.columns);
+            for later in in_tests.chain([&mut self.tests.others]) {
                 if let Some(position) = later.iter().position(|other| *other == column) {
                     columns.push(later.remove(position));
                 }
             }
         }
-        self.bitmaps.push(Probe {
+        self.tests.bitmaps.push(Probe {
             bitmap: bitmap.clone(),
             columns,
             rows_tested: 0,

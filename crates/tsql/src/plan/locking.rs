@@ -16,6 +16,9 @@
 //! (sql-docs, "Table hints": TABLOCKX is TABLOCK with XLOCK; "If UPDLOCK is combined with TABLOCK ... an exclusive (X) lock will be taken
 //! instead".) Row locks, and those of ranges, are kept to the end of the transaction. A hint overrides the session's level.
 //!
+//! A scan of the target of UPDATE or DELETE locks the rows that qualify, under READ COMMITTED and READ UNCOMMITTED: SQL Server gives the lock of
+//! another row back at once ([`Locking::tests_before_locking`]).
+//!
 //! Reads through row versions ([`Locking::by_versions`]):
 //!
 //! ```text
@@ -89,6 +92,12 @@ impl Locking {
     /// Whether rows are locked for a change to come.
     pub fn is_for_update(&self) -> bool {
         self.is_target || self.rows.is_some()
+    }
+
+    /// Whether a row of the target need only be locked if it qualifies: nothing asks for rows that are read to stay as they are.
+    pub fn tests_before_locking(&self, session: Isolation) -> bool {
+        let level = self.isolation(session);
+        self.is_target && self.rows.is_none() && matches!(level, Isolation::ReadUncommitted | Isolation::ReadCommitted)
     }
 
     /// The locks under the session's level. `has_key` says that the rows are in a clustered index.

@@ -1,6 +1,7 @@
 //! Sessions that wait: for each other (locks, cancellation, KILL, a deadlock), and for time to pass.
 #![allow(clippy::unwrap_used)]
 
+use crate::answers;
 use crate::transcript;
 
 use std::sync::Arc;
@@ -33,6 +34,95 @@ fn writers_block_readers_until_they_commit() {
     assert!(run(&mut other, "insert t values (3, 5) select @@rowcount").contains("\n  1\n"));
     run(&mut writer, "commit");
     assert!(run(&mut other, "select sum(b) from t").contains("\n  6\n"));
+}
+
+/// Tables with rows by `id`, which a search finds them by, and `b`, which only a scan does.
+const SCANNED: [&str; 2] = [
+    "create table t (id int not null primary key, b int not null, c int not null default 0)",
+    "create table t (id int not null primary key nonclustered, b int not null, c int not null default 0)",
+];
+
+/// An UPDATE that looked through a table kept the lock of every row that it had met to the end of its transaction, beyond 5,000 rows that of
+/// the table. A level that promises that rows stay as they were read keeps them.
+#[test]
+fn a_change_keeps_from_others_the_rows_that_qualify() {
+    for shape in SCANNED {
+        let instance = instance_with(Arc::new(SystemClock::new()));
+        let (mut writer, mut other) = (session(&instance), session(&instance));
+        run(&mut writer, shape);
+        run(
+            &mut writer,
+            "insert t (id, b) select top (6000) row_number() over (order by (select 1)), 0 from sys.all_columns a, sys.all_columns b
+             update t set b = id where id < 10",
+        );
+        run(&mut other, "set nocount on set lock_timeout 30");
+        for change in [
+            "update t set c = 1 where b = 3",
+            "delete t where b = 3",
+            "update top (1) t set c = 1 where b % 10 = 3",
+        ] {
+            run(&mut writer, "begin tran");
+            run(&mut writer, change);
+            let outcome = run(
+                &mut other,
+                "update t set c = 2 where id = 5 delete t where id = 5999 select @@error",
+            );
+            assert!(outcome.contains("\n  0\n"), "{change}: {outcome}");
+            for waits in [
+                "update t set c = 2 where id = 3",
+                "update t set c = 2 where b = 5",
+                "delete t where c = 7",
+            ] {
+                assert!(run(&mut other, waits).contains("Msg 1222"), "{change}: {waits}");
+            }
+            run(&mut writer, "rollback");
+        }
+        for kept in [
+            "set transaction isolation level repeatable read update t set c = 1 where b = 3",
+            "set transaction isolation level read committed update t with (repeatableread) set c = 1 where b = 3",
+            "update t with (updlock) set c = 1 where b = 3",
+        ] {
+            run(&mut writer, "begin tran");
+            run(&mut writer, kept);
+            let outcome = run(&mut other, "update t set c = 2 where id = 5");
+            assert!(outcome.contains("Msg 1222"), "{kept}: {outcome}");
+            run(&mut writer, "rollback");
+        }
+    }
+}
+
+/// A scan tests a row before it locks it. While it waits for one row, others on the same page are changed and deleted: it was right to take
+/// them for rows that qualify, and must not change what they are by then.
+#[test]
+fn a_row_that_no_longer_qualifies_when_it_is_locked_is_not_changed() {
+    for (shape, change, expected) in [
+        (SCANNED[0], "update t set c = c + 1 where b = 1", "1 1 1|2 9 0|4 1 1"),
+        (SCANNED[1], "update t set c = c + 1 where b = 1", "1 1 1|2 9 0|4 1 1"),
+        (SCANNED[0], "delete t where b = 1", "2 9 0"),
+        (SCANNED[1], "delete t where b = 1", "2 9 0"),
+    ] {
+        let instance = instance_with(Arc::new(SystemClock::new()));
+        let (mut holder, mut other) = (session(&instance), session(&instance));
+        run(&mut other, shape);
+        run(&mut other, "insert t (id, b) values (1, 1), (2, 1), (3, 1), (4, 1)");
+        run(&mut holder, "begin tran select * from t with (updlock) where id = 1");
+        std::thread::scope(|threads| {
+            let changing = threads.spawn(|| run(&mut session(&instance), change));
+            let waiting = "select count(*) from sys.dm_tran_locks where request_status = 'WAIT'";
+            while answers::rows(&mut other, waiting) != "1" {
+                assert!(!changing.is_finished(), "{change} has not waited");
+                std::thread::yield_now();
+            }
+            answers::run(
+                &mut other,
+                &["update t set b = 9 where id = 2", "delete t where id = 3"],
+            );
+            run(&mut holder, "commit");
+            changing.join().unwrap();
+        });
+        let left = answers::rows(&mut other, "select id, b, c from t order by id");
+        assert_eq!(left, expected, "{shape}: {change}");
+    }
 }
 
 /// A demonstration left one row uncommitted, and went on in another session with `INSERT ... SELECT TOP (300)`, which waited for the whole table:

@@ -309,7 +309,9 @@ impl Tree {
             ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::Ranges(_) => {
                 let row = (self.table, self.resource(storage, key));
                 while_locked(storage, locks, row, mode, || {
-                    self.copy_row(storage, &self.descend_read(storage, key)?, key, payload)
+                    let leaf = self.descend_read(storage, key)?;
+                    scan::note_leaf(storage, leaf.id());
+                    self.copy_row(storage, &leaf, key, payload)
                 })
             }
             ReadMode::Versioned(snapshot) => self.fetch_as_seen(storage, snapshot, key, payload),

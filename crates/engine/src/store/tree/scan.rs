@@ -162,8 +162,13 @@ thread_local! {
     static SPARE_COPY: Cell<Option<Box<PageBytes>>> = const { Cell::new(None) };
     /// The memory of this thread's last batch, empty.
     static SPARE_BATCH: Cell<(Vec<u8>, Vec<TreeRow>)> = const { Cell::new((Vec::new(), Vec::new())) };
-    /// The leaf that this thread's last scan copied to lock rows on it: they are about to be changed.
+    /// The leaf on which this thread has locked rows last: they are about to be changed.
     static LAST_LEAF: Cell<Option<(DatabaseId, PageId)>> = const { Cell::new(None) };
+}
+
+/// Notes the leaf of rows that this thread has locked.
+pub(super) fn note_leaf(storage: &DatabaseStorage, id: PageId) {
+    LAST_LEAF.set(Some((storage.id, id)));
 }
 
 /// The leaf on which this thread has locked rows last, if that was in this database. It may have become anything since.
@@ -329,6 +334,11 @@ impl<'s> TreeScan<'s> {
         )
     }
 
+    /// From now on rows are read as [`ReadMode::Locked`].
+    pub fn lock_rows(&mut self, mode: Mode) {
+        self.mode = ReadMode::Locked(mode);
+    }
+
     /// From now on only rows on the leaves of a sample are taken. All leaves are read, because one leads to the next.
     pub fn keep_to_sample(&mut self, sample: PageSample) {
         self.sample = Some(sample);
@@ -471,7 +481,7 @@ impl<'s> TreeScan<'s> {
             self.mode,
             ReadMode::Locked(_) | ReadMode::LockedPast(_) | ReadMode::LockedAt(..) | ReadMode::Ranges(_)
         ) {
-            LAST_LEAF.set(Some((storage.id, page.id())));
+            note_leaf(storage, page.id());
         }
         let view = page.view();
         if matches!(self.step, Step::Begin)
