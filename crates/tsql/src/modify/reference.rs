@@ -126,12 +126,13 @@ impl<'p> References<'p> {
 
     /// Collects the keys of a row that was written.
     pub(super) fn note(&mut self, context: &Context<'_>, old: Option<&[Value]>, new: Option<&[Value]>) -> Result<()> {
+        // A row whose key becomes NULL is updated like any other.
+        let is_update = old.is_some() && new.is_some();
         for end in &mut self.ends {
             let (old, new) = (old.and_then(|row| end.key_of(row)), new.and_then(|row| end.key_of(row)));
             if old == new && (end.is_referenced || !self.judges_unchanged) {
                 continue;
             }
-            let is_update = old.is_some() && new.is_some();
             match end.is_referenced {
                 false => end.collect(context, new, false)?,
                 true => {

@@ -299,6 +299,32 @@ fn every_pair_of_actions_does_what_the_model_does() {
     depth.count();
 }
 
+/// A key that became NULL was taken for a key of a deleted row, and an UPDATE judges those of updated rows alone: rows that referred to it
+/// stayed behind. The deep run of the model found it.
+#[test]
+fn a_referenced_key_that_becomes_null_is_judged() {
+    let story = Story::begin();
+    let mut session = story.beside();
+    let setup = "create table p (id int primary key) insert p values (2) \
+                 create table c (pid int unique references p on delete set null on update set default, n int) insert c values (2, 75) \
+                 create table g (cid int references c (pid)) insert g values (2)";
+    assert_eq!(errors(&mut session, setup), NONE);
+    for change in [
+        "update c set pid = null",
+        "update c set pid = nullif(pid, 2), n = 1 where n = 75",
+        "update p set id = 3",
+        "delete p",
+        "merge p using (values (2)) v (id) on p.id = v.id when matched then delete;",
+        "merge c using (values (2)) v (id) on c.pid = v.id when matched then update set pid = null;",
+    ] {
+        assert_eq!(errors(&mut session, change), [547], "{change}");
+        assert_eq!(stored(&mut session, 'c'), [(Some(2), 75)], "{change}");
+    }
+    let freed = "delete g update p set id = 3";
+    assert_eq!(errors(&mut session, freed), NONE);
+    assert_eq!(stored(&mut session, 'c'), [(None, 75)]);
+}
+
 /// What would meet a table twice, and what its columns do not take (sql-docs, errors 1785, 1761, 1762, 1788).
 #[test]
 fn what_cannot_be_followed_is_refused() {
