@@ -16,8 +16,10 @@
 //! (sql-docs, "Table hints": TABLOCKX is TABLOCK with XLOCK; "If UPDLOCK is combined with TABLOCK ... an exclusive (X) lock will be taken
 //! instead".) Row locks, and those of ranges, are kept to the end of the transaction. A hint overrides the session's level.
 //!
-//! A scan of the target of UPDATE or DELETE locks the rows that qualify, under READ COMMITTED and READ UNCOMMITTED: SQL Server gives the lock of
-//! another row back at once ([`Locking::tests_before_locking`]).
+//! A scan of the target of UPDATE or DELETE locks the rows that qualify, under READ COMMITTED and READ UNCOMMITTED
+//! ([`Locking::tests_before_locking`]): SQL Server gives the lock of another row back at once (C. Freedman, "Read Committed and Updates"), or
+//! tests first, as here (sql-docs, "Optimized locking": lock after qualification). A search of an index, and a scan whose rows are tested
+//! above it, lock all that they read.
 //!
 //! Reads through row versions ([`Locking::by_versions`]):
 //!
