@@ -8,8 +8,7 @@
 //!
 //! A test that ends by its failure has counted nothing: it counts behind its last assertion.
 //!
-//! A test that starts a server, and whose subject is not the password of `sa`, gives its folder [`SA_PASSWORD`] first
-//! ([`store_sa_password`]).
+//! A test that starts servers for other reasons than their passwords saves half of each start with [`store_sa_password`].
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -30,7 +29,7 @@ const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/deep-runs.t
 /// The variable that names another program than the tests', so that a deep run can try the one that is shipped.
 pub const PROGRAM: &str = "VLFLAB";
 
-/// The password of `sa` on the servers of tests.
+/// The password that [`store_sa_password`] gives to `sa`.
 pub const SA_PASSWORD: &str = "Workbench 1";
 
 /// What a server stores for [`SA_PASSWORD`], by the least work that Argon2 can do: as strong a record as a server makes takes half of the

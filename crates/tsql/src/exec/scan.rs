@@ -4,8 +4,9 @@
 //! joins are tested first, then conditions; for a rejected row, only the columns of these tests are decoded.
 //!
 //! *The target of UPDATE and DELETE* under READ COMMITTED ([`Locking::tests_before_locking`]): a row is tested as it is committed. One that
-//! passes is locked, read again and tested again, because others may have changed it meanwhile. Rows that do not qualify are not locked: their
-//! locks would keep others from them to the end of the transaction, and become a lock of the table beyond the threshold of escalation.
+//! passes is locked and read again. If others have changed it meanwhile, it is tested again; if it passes no longer, its lock stays. Rows that
+//! do not qualify are not locked: their locks would keep others from them to the end of the transaction, and become a lock of the table beyond
+//! the threshold of escalation.
 //!
 //! [`Locking::tests_before_locking`]: crate::plan::Locking::tests_before_locking
 
